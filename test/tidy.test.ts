@@ -18,9 +18,9 @@ const LAYERS: Record<string, string[]> = {
   service: ["core"],
   migrate: ["core"],
   journal: ["core", "branch"],
-  operations: ["core", "branch", "journal", "migrate"],
-  inspector: ["core", "operations"],
-  cli: ["core", "inspector", "operations", "stratigraph"],
+  "cli/operations": ["core", "branch", "journal", "migrate"],
+  "cli/inspector": ["core", "cli/operations"],
+  "cli/terminal": ["core", "cli/inspector", "cli/operations", "stratigraph"],
   testing: ["core"],
   stratigraph: ["core", "branch", "migrate", "postgres", "redis", "s3", "tiered"],
 };
@@ -40,7 +40,7 @@ const SQL = [
  * test/servers/process.ts, or `expect.poll`; whoever needs time to pass uses fake timers, or test/simulation.
  */
 const WAITS: Record<string, string> = {
-  "packages/inspector/test/seeds/on.ts": "what a node of the examples takes, for the page to show",
+  "packages/cli/test/inspector/seeds/on.ts": "what a node of the examples takes, for the page to show",
   "packages/journal/test/races/outages.test.ts": "a slow storage",
   "packages/journal/test/races/processes.test.ts":
     "a call outlasts a real lease, and another process waits for it",
@@ -104,20 +104,35 @@ test("test files that are named elsewhere exist", () => {
   expect(named.filter((path) => !isThere(path))).toEqual([]);
 });
 
+/** A package, or a room of one that has rooms. The page is the inspector's. */
+function layerOf({ package: name, path }: Pick<Source, "package" | "path">): string {
+  const [, , folder, room = ""] = path.split("/");
+  if (name !== "cli") return name;
+  if (folder === "page") return "cli/inspector";
+  return ["operations", "inspector"].includes(room) ? `cli/${room}` : "cli/terminal";
+}
+
 test("there are sources to look at", () => {
   expect(packages.length).toBeGreaterThanOrEqual(8);
   expect(sources.length).toBeGreaterThan(10);
 });
 
 test("every package has a place in the layers, and the layers list no others", () => {
-  expect(Object.keys(LAYERS).toSorted()).toEqual(packages.toSorted());
+  const placed = new Set(Object.keys(LAYERS).map((layer) => layer.split("/")[0]));
+  expect([...placed].toSorted()).toEqual(packages.toSorted());
+  expect([...new Set(sources.map(layerOf))].toSorted()).toEqual(Object.keys(LAYERS).toSorted());
 });
 
 test("packages import only what their layer may", () => {
   expect(
     violations((source) => {
-      const allowed = LAYERS[source.package] ?? [];
+      const own = layerOf(source);
+      const allowed = LAYERS[own]!;
       return importsOf(source.tree).filter((specifier) => {
+        if (specifier.startsWith(".")) {
+          const room = layerOf({ ...source, path: join(source.path, "..", specifier) });
+          return room !== own && !allowed.includes(room) && !specifier.endsWith("/version.ts");
+        }
         const [, ours] =
           /^(?:@stratigraph\/)([^/]+)/.exec(specifier) ??
           (specifier === "stratigraph" ? ["", "stratigraph"] : []);
@@ -141,7 +156,7 @@ test("an application that installs stratigraph gets two libraries with it, and n
   };
   const all = [...new Set(installed("stratigraph"))];
   expect(all.filter((name) => !name.startsWith("@stratigraph/")).toSorted()).toEqual(["lru-cache", "pg"]);
-  expect(all).not.toContain("@stratigraph/operations");
+  expect(all).not.toContain("@stratigraph/cli");
 });
 
 test("relative imports stay inside their package and name the file with its extension", () => {
@@ -150,8 +165,9 @@ test("relative imports stay inside their package and name the file with its exte
       importsOf(source.tree).filter((specifier) => {
         if (!specifier.startsWith(".")) return false;
         const target = join(root, source.path, "..", specifier);
-        const folder = source.path.split("/")[2]!;
-        return !target.startsWith(join(root, "packages", source.package, folder)) || !existsSync(target);
+        const folders = source.path.split("/")[2] === "page" ? ["page", "src"] : ["src"];
+        const isOwn = folders.some((it) => target.startsWith(join(root, "packages", source.package, it)));
+        return !isOwn || !existsSync(target);
       }),
     ),
   ).toEqual([]);

@@ -1,4 +1,4 @@
-import type { Report } from "@stratigraph/operations";
+import type { Report } from "@stratigraph/cli/operations";
 import type { World } from "../simulation/world.ts";
 import { Abroad, Elsewhere } from "./abroad.ts";
 import type { Channel, Durability } from "./conversation.ts";

@@ -14,7 +14,7 @@ const SERVERS = [
     name: "PostgreSQL",
     packages: ["postgresql"],
     present: () => postgresPrograms().length > 0,
-    neededBy: ["postgres", "tiered", "branch", "inspector", "service", "stratigraph", "testing"],
+    neededBy: ["postgres", "tiered", "branch", "cli", "service", "stratigraph", "testing"],
     environment: "STRATIGRAPH_TEST_POSTGRES_URL",
   },
   {
@@ -28,7 +28,7 @@ const SERVERS = [
     name: "Redis",
     packages: ["redis-server"],
     present: () => onPath("redis-server"),
-    neededBy: ["redis", "tiered", "inspector", "service"],
+    neededBy: ["redis", "tiered", "cli", "service"],
     environment: "STRATIGRAPH_TEST_REDIS_URL",
   },
   {
@@ -58,7 +58,7 @@ const SERVERS = [
     // Half the start and half the CPU time of the package with windows. The fonts are what the page asks for first.
     packages: ["chromium-headless-shell", "fonts-inter", "fonts-jetbrains-mono"],
     present: () => existsSync("/usr/lib/chromium/chromium-headless-shell") || onPath("chromium"),
-    neededBy: ["inspector"],
+    neededBy: ["cli"],
     environment: "STRATIGRAPH_TEST_CHROMIUM",
     more: " (the path of a Chromium or Chrome, which is no script that starts it)",
   },

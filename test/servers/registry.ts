@@ -77,7 +77,7 @@ const STARTERS: Record<string, () => Promise<Started>> = {
   // No server, but made once per run as well: the inspector's page, in a folder.
   page: async () => {
     const folder = mkdtempSync(join(tmpdir(), "stratigraph-page-"));
-    const { buildPage } = await import("../../packages/inspector/test/support/buildPage.ts");
+    const { buildPage } = await import("../../packages/cli/test/inspector/support/buildPage.ts");
     await buildPage(folder);
     return { login: { url: folder }, stop: async () => rmSync(folder, { recursive: true }) };
   },

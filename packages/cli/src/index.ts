@@ -1,4 +1,4 @@
-export { exitCodes, type ExitCode } from "./exitCodes.ts";
-export { main } from "./program.ts";
-export { runProcess } from "./runProcess.ts";
-export type { Terminal } from "./terminal.ts";
+export { exitCodes, type ExitCode } from "./terminal/exitCodes.ts";
+export { main } from "./terminal/program.ts";
+export { runProcess } from "./terminal/runProcess.ts";
+export type { Terminal } from "./terminal/terminal.ts";

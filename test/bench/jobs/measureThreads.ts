@@ -1,6 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
 import { emptyCheckpoint, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
-import { operations, runOperation, type Context } from "@stratigraph/operations";
+import { operations, runOperation, type Context } from "@stratigraph/cli/operations";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { randomNumbers } from "../randomNumbers.ts";
 import { listings } from "../scale/listings.ts";

@@ -545,7 +545,7 @@ export const postgresMutants: readonly Mutant[] = [
     file: "packages/postgres/sql/statements.sql",
     find: "when t.thread is null then 'lost'",
     replace: "when t.thread is null then 'deleted'",
-    tests: ["packages/operations/test/verify/stories.test.ts"],
+    tests: ["packages/cli/test/operations/verify/stories.test.ts"],
     name: "1:",
   },
   {
@@ -555,7 +555,7 @@ export const postgresMutants: readonly Mutant[] = [
     file: "packages/postgres/sql/statements.sql",
     find: "at.deleted_at > 0 and (at.revision = at.deleted_at or not (at.headed or at.recorded)) as deleted",
     replace: "at.deleted_at > 0 as deleted",
-    tests: ["packages/operations/test/verify/stories.test.ts"],
+    tests: ["packages/cli/test/operations/verify/stories.test.ts"],
     name: "3:",
   },
   {

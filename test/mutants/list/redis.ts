@@ -452,7 +452,7 @@ export const redisMutants: readonly Mutant[] = [
     file: "packages/redis/lua/common.lua",
     find: '  if value then damaged("c" .. key .. " is lost or too low") end\n',
     replace: "",
-    tests: ["packages/operations/test/verify/stories.test.ts"],
+    tests: ["packages/cli/test/operations/verify/stories.test.ts"],
     name: "7:",
   },
   {
@@ -462,7 +462,7 @@ export const redisMutants: readonly Mutant[] = [
     file: "packages/redis/lua/common.lua",
     find: "if not last or length < 0 or last > #value then",
     replace: "if false then",
-    tests: ["packages/operations/test/verify/stories.test.ts"],
+    tests: ["packages/cli/test/operations/verify/stories.test.ts"],
     name: "6:",
   },
   {
@@ -472,7 +472,7 @@ export const redisMutants: readonly Mutant[] = [
     file: "packages/redis/src/explainRedisError.ts",
     find: "  if (damaged !== undefined) return damaged;\n",
     replace: "",
-    tests: ["packages/operations/test/verify/stories.test.ts"],
+    tests: ["packages/cli/test/operations/verify/stories.test.ts"],
     name: "5:",
   },
   {
@@ -482,7 +482,7 @@ export const redisMutants: readonly Mutant[] = [
     file: "packages/redis/src/threadIndex.ts",
     find: "    if (wrong !== undefined) throw corruptThread(threadId, wrong);\n",
     replace: "",
-    tests: ["packages/operations/test/verify/stories.test.ts"],
+    tests: ["packages/cli/test/operations/verify/stories.test.ts"],
     name: "8:",
   },
   {

@@ -427,7 +427,7 @@ export const s3Mutants: readonly Mutant[] = [
     file: "packages/s3/src/headIndex.ts",
     find: "if (headKey(threadId) !== listed.key) {",
     replace: "if (false as boolean) {",
-    tests: ["packages/operations/test/verify/stories.test.ts"],
+    tests: ["packages/cli/test/operations/verify/stories.test.ts"],
     name: "9:",
   },
   {

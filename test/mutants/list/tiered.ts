@@ -308,7 +308,7 @@ export const tieredMutants: readonly Mutant[] = [
     file: "packages/tiered/src/archive.ts",
     find: "isWhole && query.recordsOnly !== true && ",
     replace: "isWhole && ",
-    tests: ["packages/operations/test/verify/stories.test.ts"],
+    tests: ["packages/cli/test/operations/verify/stories.test.ts"],
     name: "11:",
   },
   {

@@ -13,7 +13,7 @@
  *   sg:type {name, value}                                         a registered type
  *   sg:Document {pageContent, metadata, id?}                      sg:Send {node, args, timeout?}
  *   sg:Command {lg_name, graph?, update?, resume?, goto?}         sg:Overwrite {__overwrite__}
- * Never stored: sg:cut and sg:redacted, by which @stratigraph/operations shows that something was left out.
+ * Never stored: sg:cut and sg:redacted, by which @stratigraph/cli/operations shows that something was left out.
  */
 
 /** An object as JSON has it. */

@@ -70,7 +70,7 @@ test("commands of the pages exist", () => {
     ),
   );
   const known = ["change", "read", "verify", "transfer"].flatMap((folder) =>
-    readdirSync(join(root, "packages/operations/src", folder)).map((file) => file.replace(".ts", "")),
+    readdirSync(join(root, "packages/cli/src/operations", folder)).map((file) => file.replace(".ts", "")),
   );
   expect(commands.length).toBeGreaterThan(alerts.length);
   expect(commands.filter((command) => !known.includes(command))).toEqual([]);

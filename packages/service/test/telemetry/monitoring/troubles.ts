@@ -2,7 +2,7 @@ import { Annotation, Command, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import type { TierSaver } from "@stratigraph/core";
 import { createJournal } from "@stratigraph/journal";
-import { operations, runOperation } from "@stratigraph/operations";
+import { operations, runOperation } from "@stratigraph/cli/operations";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
@@ -10,7 +10,7 @@ import type { Telemetry } from "../../../src/index.ts";
 import { startRedis } from "../../../../../test/servers/redis.ts";
 import { freshDatabase } from "../../../../../test/servers/shared.ts";
 import { freePort } from "../../../../../test/servers/process.ts";
-import { testContext } from "../../../../operations/test/support/testContext.ts";
+import { testContext } from "../../../../cli/test/operations/support/testContext.ts";
 import { agent } from "../support.ts";
 
 /** Savers on real servers, with work and with all that a metric counts. */

@@ -1,0 +1,94 @@
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
+import type { Context, Effect } from "../operations/index.ts";
+import { Redaction } from "../operations/values/redaction.ts";
+
+/** What an inspector shows, and what it may do. */
+export interface InspectorOptions {
+  /** The saver of the storage, or what opens it. What opens it is called again after it has failed. Whoever passes it closes it. */
+  readonly saver: TierSaver | (() => Promise<TierSaver>);
+  /** What the page may do. Default: only "read". */
+  readonly allow?: readonly Effect[] | undefined;
+  /** What requests prove by that they come from the page; at least 16 characters. Default: a random one. */
+  readonly token?: string | undefined;
+  /** Names of hosts, besides those of loopback, under which the inspector is reached. Default: none. "*": any IP address. */
+  readonly hosts?: readonly string[] | undefined;
+  /** Names of the graphs that `graph` knows. Default: none. */
+  readonly graphs?: readonly string[] | undefined;
+  /** As in the context of operations. Default: there is none. */
+  readonly graph?: Context["graph"] | undefined;
+  /** Paths of values that aren't shown, such as `messages.*.content`. Default: none. */
+  readonly redact?: readonly string[] | undefined;
+  /** The keys that journals are signed with, as in the context of operations. Default: none. */
+  readonly sign?: Context["sign"];
+  /** The folder in which relative paths begin. Default: the current one. */
+  readonly cwd?: string | undefined;
+  /** Which storage it is, for people: without a password. Default: `origin`. */
+  readonly storage?: string | undefined;
+  /** Where the settings came from, for people. Default: "this process". */
+  readonly origin?: string | undefined;
+  /** The folder of the built page. Default: that of this package. */
+  readonly pageFolder?: string | undefined;
+  /** How long to wait between two looks at the threads that pages watch, in milliseconds. Default 1000, at least 10. */
+  readonly pollMs?: number | undefined;
+  /** Told of failures that are no errors of Stratigraph: mistakes in it, or in code of graphs. Default: nobody is. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+const names: OptionNames<InspectorOptions> = {
+  saver: true,
+  allow: true,
+  token: true,
+  hosts: true,
+  graphs: true,
+  graph: true,
+  redact: true,
+  sign: true,
+  cwd: true,
+  storage: true,
+  origin: true,
+  pageFolder: true,
+  pollMs: true,
+  onError: true,
+};
+
+/** Fewest characters of a token that somebody chose. */
+const leastToken = 16;
+
+const effects: ReadonlySet<unknown> = new Set<Effect>(["read", "write", "destroy"]);
+
+/** @throws InvalidOptionError */
+export function checkInspectorOptions(options: InspectorOptions): void {
+  checkOptions("an inspector", options, names);
+  const { saver, token, allow = [], pollMs = 1000 } = options;
+  if (typeof saver !== "function" && typeof saver?.tier?.peek !== "function")
+    throw new InvalidOptionError("saver", typeof saver, "Pass a saver of Stratigraph, or what opens one.");
+  if (token !== undefined) checkToken("token", token);
+  for (const effect of allow)
+    if (!effects.has(effect))
+      throw new InvalidOptionError("allow", effect, 'Choose from "read", "write", "destroy".');
+  checkRedact(options.redact ?? []);
+  if (!(pollMs >= 10 && pollMs <= 3_600_000))
+    throw new InvalidOptionError("pollMs", pollMs, "Pass milliseconds, from 10 to 3600000.");
+}
+
+/** Refuses paths that nothing could be hidden by, before anything is shown. @throws InvalidOptionError */
+function checkRedact(paths: readonly string[]): void {
+  for (const path of paths)
+    try {
+      if (!new Redaction([path]).isActive) throw new InvalidOptionError("path", path, "It names nothing.");
+    } catch (error) {
+      const hint = "Write paths that begin with a channel, such as messages.*.content.";
+      throw new InvalidOptionError("redact", path, `${hint} ${error instanceof Error ? error.message : ""}`);
+    }
+}
+
+/** Refuses a token that could be guessed. The error doesn't show it. @throws InvalidOptionError */
+export function checkToken(field: string, token: string): void {
+  if (typeof token === "string" && token.length >= leastToken && /^[\x21-\x7e]+$/.test(token)) return;
+  throw new InvalidOptionError(
+    field,
+    typeof token === "string" ? `a text of ${token.length} characters` : typeof token,
+    `Pass at least ${leastToken} characters that nobody can guess: ASCII without spaces.`,
+  );
+}

@@ -1,0 +1,44 @@
+import type { TierSaver } from "@stratigraph/core";
+import { NotFoundError } from "@stratigraph/core";
+import type { Context } from "../operations/index.ts";
+import { ParsedValues } from "../operations/values/parsedValues.ts";
+import type { InspectorOptions } from "./options.ts";
+
+/** What all requests share of an operation's context. */
+export type SharedContext = Omit<Context, "signal" | "progress" | "emit">;
+
+/** The context of an inspector, without what differs from request to request. */
+export function sharedContext(options: InspectorOptions): SharedContext {
+  const { redact = [], cwd = process.cwd(), origin = "this process" } = options;
+  return {
+    saver: opener(options.saver),
+    open: (place) =>
+      Promise.reject(new NotFoundError(`An inspector opens no other storage: ${place} was asked for.`, {})),
+    graph:
+      options.graph ??
+      (() =>
+        Promise.reject(
+          new NotFoundError(`There are no graphs (${origin}). Name them in the config: graphs.`, {}),
+        )),
+    redact,
+    sign: options.sign,
+    parsed: new ParsedValues(),
+    cwd,
+    origin,
+  };
+}
+
+/** Opens a saver at the first call, once for all; again, where that has failed. */
+function opener(saver: InspectorOptions["saver"]): () => Promise<TierSaver> {
+  if (typeof saver !== "function") return () => Promise.resolve(saver);
+  let opened: Promise<TierSaver> | undefined;
+  return () => {
+    if (opened !== undefined) return opened;
+    const opening = saver();
+    opened = opening;
+    opening.catch(() => {
+      opened = undefined;
+    });
+    return opening;
+  };
+}

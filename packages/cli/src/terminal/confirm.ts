@@ -1,0 +1,33 @@
+import type { Operation } from "../operations/index.ts";
+import { InvalidOptionError } from "stratigraph";
+import { canAsk, writeLine, type Terminal } from "./terminal.ts";
+
+/**
+ * Says what an operation would take away, and asks whether it may.
+ * @param planned its output of a dry run
+ * @throws InvalidOptionError where nobody can be asked
+ */
+export async function confirmDestruction(
+  operation: Operation,
+  planned: unknown,
+  terminal: Terminal,
+): Promise<boolean> {
+  for (const line of operation.render(planned as never)) await writeLine(terminal.stderr, line);
+  if (!canAsk(terminal)) {
+    throw new InvalidOptionError(
+      "yes",
+      undefined,
+      `${operation.name} takes something away for good, and nobody is there to be asked: add --yes.`,
+    );
+  }
+  const { confirm, isCancel } = await import("@clack/prompts");
+  const answer = await confirm({
+    message: `${operation.name}: do it? It can't be undone.`,
+    initialValue: false,
+    input: terminal.stdin,
+    output: terminal.stderr,
+  });
+  if (!isCancel(answer) && answer) return true;
+  await writeLine(terminal.stderr, "Nothing was done.");
+  return false;
+}

@@ -1,0 +1,44 @@
+import { messageOf } from "@stratigraph/core/internal";
+import { shown } from "../operations/render/columns.ts";
+import { StratigraphError } from "stratigraph";
+
+/** Where each error code is explained. */
+const errorsPage = "https://github.com/stratigraph/stratigraph/blob/main/packages/core/ERRORS.md";
+
+/**
+ * What an error says to a person: its code, its message, and where more about it stands; with `verbose` also causes and stacks.
+ * @param written puts the spelling of the command line in the place of what an operation calls its fields
+ */
+export function explain(
+  error: unknown,
+  verbose: boolean,
+  written: (message: string) => string = (message) => message,
+): string {
+  if (!(error instanceof Error)) return `error: ${shown(String(error))}`;
+  const isOurs = StratigraphError.is(error);
+  // A message may have several lines of ours, and ids with control characters of others.
+  const message = written(error.message).split("\n").map(shown).join("\n");
+  const hint = isOurs && error.code === "NOT_SET_UP" && /\bsetup\(\)/.test(message);
+  const lines = [`error${isOurs ? ` ${error.code}` : ""}: ${message}`];
+  if (hint) lines.push('  The command that calls setup() is "stratigraph setup".');
+  if (isOurs) lines.push(`  ${helpOf(error)}`);
+  if (verbose) lines.push(...stacksOf(error));
+  else if (!isOurs) lines.push("  --verbose shows where it came from.");
+  return lines.join("\n");
+}
+
+/** What an error says to a program that asked for JSON: one line of it. Has the form of an error of the inspector's API. */
+export function explainToProgram(error: unknown, written: (message: string) => string): string {
+  const message = written(messageOf(error));
+  if (!StratigraphError.is(error)) return JSON.stringify({ error: { message } });
+  return JSON.stringify({ error: { code: error.code, message, help: helpOf(error) } });
+}
+
+function helpOf({ code }: StratigraphError): string {
+  return `${errorsPage}#${code.toLowerCase()}`;
+}
+
+function stacksOf(error: Error): string[] {
+  const { stack = "", cause } = error;
+  return cause instanceof Error ? [stack, "caused by:", ...stacksOf(cause)] : [stack];
+}

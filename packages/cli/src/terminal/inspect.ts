@@ -1,0 +1,157 @@
+import { once } from "node:events";
+import type { Command } from "commander";
+import type { Effect } from "../operations/index.ts";
+import { InvalidOptionError, StratigraphError, type LoadedConfig } from "stratigraph";
+import { exitCodes, type ExitCode } from "./exitCodes.ts";
+import { Interruption } from "./interruption.ts";
+import { openBrowser } from "./openBrowser.ts";
+import { openContext } from "./openContext.ts";
+import type { Settings } from "./settings.ts";
+import { storageName } from "./storageText.ts";
+import { writeLine, type Terminal } from "./terminal.ts";
+
+/** Options of the command. */
+interface InspectFlags {
+  readonly port?: number;
+  readonly host?: string;
+  readonly allow?: readonly string[];
+  readonly open?: boolean;
+}
+
+/** How long storages may take to be closed after Ctrl-C, in milliseconds. */
+const closeMs = 10_000;
+
+const rights: Readonly<Record<Effect, string>> = {
+  read: "look at threads",
+  write: "change threads",
+  destroy: "delete and repair them",
+};
+
+/** Adds the command that serves the inspector. It isn't an operation: it is another front of them. */
+export function addInspect(program: Command, terminal: Terminal, ended: (code: ExitCode) => void): void {
+  const examples = ["inspect", "inspect --open", "inspect --allow write", "inspect --env production"];
+  const command = program
+    .command("inspect")
+    .summary("Show threads in the browser: state, history, differences, storage.")
+    .description(
+      "Serve a page that shows the storage, until Ctrl-C. Prints its address. It only reads, unless --allow says more.",
+    )
+    .option("--port <n>", "the port to listen on; default: a free one", Number)
+    .option(
+      "--host <host>",
+      "the address to listen on; another one than loopback needs a token (default: 127.0.0.1)",
+    )
+    .option(
+      "--allow <effects>",
+      "what the page may do besides reading: write, destroy, or both with a comma between",
+      (text: string, before: readonly string[] = []) => [...before, ...text.split(",")],
+    )
+    .option("--open", "open the page in the browser")
+    .helpGroup("Look:")
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpText("after", ["", "Examples:", ...examples.map((each) => `  stratigraph ${each}`)].join("\n"))
+    .action(async () => {
+      ended(await serve(command.opts<InspectFlags>(), program.opts<Settings>(), terminal));
+    });
+}
+
+async function serve(flags: InspectFlags, settings: Settings, terminal: Terminal): Promise<ExitCode> {
+  const asked = effectsOf(flags.allow ?? []);
+  const interruption = new Interruption(terminal, () => undefined);
+  const opened = await openContext({
+    terminal,
+    settings,
+    effect: asked.includes("write") ? "write" : "read",
+    signal: interruption.signal,
+    progress: () => undefined,
+  });
+  try {
+    const config = await opened.config();
+    const allow = allowed(asked, settings, config);
+    const { context } = opened;
+    const { inspect } = await import("../inspector/index.ts");
+    const inspector = await inspect({
+      saver: context.saver,
+      graph: context.graph,
+      graphs: Object.keys(config.graphs),
+      redact: context.redact,
+      sign: context.sign,
+      cwd: context.cwd,
+      storage: storageName(config),
+      origin: config.origin,
+      allow,
+      onError: (error) => report(error, settings, terminal),
+      ...(flags.port === undefined ? {} : { port: flags.port }),
+      ...(flags.host === undefined ? {} : { host: flags.host }),
+    });
+    await announce(inspector.url, allow, config, settings, terminal);
+    const removeFile = flags.open === true ? await openBrowser(inspector.url, terminal) : undefined;
+    if (!interruption.signal.aborted) await once(interruption.signal, "abort");
+    // A storage that doesn't answer must not keep the process.
+    const lastResort = setTimeout(() => process.exit(exitCodes.done), closeMs).unref();
+    await removeFile?.();
+    await inspector.close();
+    await opened.close();
+    clearTimeout(lastResort);
+    return exitCodes.done;
+  } finally {
+    interruption.end();
+    await opened.close();
+  }
+}
+
+/** @throws InvalidOptionError */
+function effectsOf(allow: readonly string[]): Effect[] {
+  const asked = new Set<Effect>(["read"]);
+  for (const text of allow.map((each) => each.trim())) {
+    if (!Object.hasOwn(rights, text))
+      throw new InvalidOptionError(
+        "allow",
+        text,
+        "Write --allow write, --allow destroy, or --allow write,destroy.",
+      );
+    asked.add(text as Effect);
+  }
+  return [...asked];
+}
+
+/** What was asked for, if it may be. @throws StratigraphError "ACCESS_DENIED" */
+function allowed(
+  asked: readonly Effect[],
+  { readOnly }: Settings,
+  { allow, origin }: LoadedConfig,
+): readonly Effect[] {
+  for (const effect of asked) {
+    const by =
+      readOnly === true && effect !== "read"
+        ? "--read-only or STRATIGRAPH_READ_ONLY is set"
+        : allow.inspector.includes(effect)
+          ? undefined
+          : `allow.inspector in ${origin} lacks it`;
+    if (by !== undefined)
+      throw new StratigraphError("ACCESS_DENIED", `The inspector can't be allowed to ${effect}: ${by}.`, {
+        operation: "inspect",
+      });
+  }
+  return asked;
+}
+
+async function announce(
+  url: string,
+  allow: readonly Effect[],
+  config: LoadedConfig,
+  { json, output, quiet }: Settings,
+  { stdout, stderr }: Terminal,
+): Promise<void> {
+  const isJson = json === true || output !== "table";
+  await writeLine(stdout, isJson ? JSON.stringify({ url, allow }) : url);
+  if (quiet === true) return;
+  const may = allow.map((effect) => rights[effect]).join(", ");
+  await writeLine(stderr, `The page shows ${storageName(config)}. It may ${may}.`);
+  if (allow.length === 1) await writeLine(stderr, "To let it change threads, too: --allow write.");
+  await writeLine(stderr, "Whoever has the address may use it. Ctrl-C ends it.");
+}
+
+function report(error: unknown, { verbose }: Settings, { stderr }: Terminal): void {
+  if (verbose === true) stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+}

@@ -1,0 +1,164 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Context, Effect, Progress, RunEvent } from "../operations/index.ts";
+import { NotFoundError, StratigraphError, type LoadedConfig, type TierSaver } from "stratigraph";
+import { loadConfig, openCheckpointer } from "stratigraph/internal";
+import type { Settings } from "./settings.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** A context of the command line, and what ends it. */
+export interface OpenedContext {
+  readonly context: Context;
+  /** The settings, which are looked up at the first call. */
+  config(): Promise<LoadedConfig>;
+  /** Closes every storage that was opened. */
+  close(): Promise<void>;
+}
+
+/** What a context of the command line takes from the command. */
+export interface ContextOptions {
+  readonly terminal: Terminal;
+  readonly settings: Settings;
+  /** Storages are made ready before an operation writes to them, and left as they are if it only reads. */
+  readonly effect: Effect;
+  readonly signal: AbortSignal;
+  readonly progress: (progress: Progress) => void;
+  readonly emit?: ((event: RunEvent) => void) | undefined;
+}
+
+/** Makes the context of a command. Nothing is opened before it is asked for. */
+export async function openContext({
+  terminal,
+  settings,
+  effect,
+  signal,
+  progress,
+  emit,
+}: ContextOptions): Promise<OpenedContext> {
+  const opened = new Set<Promise<TierSaver>>();
+  let loaded: Promise<LoadedConfig> | undefined;
+  let saver: Promise<TierSaver> | undefined;
+  const config = (): Promise<LoadedConfig> => (loaded ??= loadConfig(whereOf(settings, terminal)));
+  const open = (of: LoadedConfig): Promise<TierSaver> => {
+    const made = ready(of, effect);
+    opened.add(made);
+    made.catch(() => opened.delete(made));
+    return made;
+  };
+  const first = (): Promise<TierSaver> => {
+    if (saver !== undefined) return saver;
+    const opening = config().then(open);
+    // A command that goes on for long tries again: the storage may come back.
+    opening.catch(() => {
+      saver = undefined;
+    });
+    saver = opening;
+    return opening;
+  };
+  const { redact, origin, journal } = await config();
+  const context: Context = {
+    saver: first,
+    open: async (place) => await open(await configOf(place, settings, terminal)),
+    graph: async (name) => {
+      const graph = await loadGraph(await config(), name);
+      graph.checkpointer = await first();
+      return graph as unknown as Awaited<ReturnType<Context["graph"]>>;
+    },
+    signal,
+    progress,
+    ...(emit === undefined ? {} : { emit }),
+    cwd: terminal.cwd,
+    redact: [...redact, ...(settings.redact ?? [])],
+    origin,
+    sign: journal,
+  };
+  return {
+    context,
+    config,
+    close: async () => {
+      const savers = await Promise.allSettled(opened);
+      for (const each of savers) if (each.status === "fulfilled") await each.value.end();
+    },
+  };
+}
+
+function whereOf(settings: Settings, { cwd }: Terminal) {
+  return { cwd, file: settings.config, url: settings.url, environment: settings.env, evaluate };
+}
+
+/** What a place means: a URL, or an environment of the config. */
+async function configOf(place: string, settings: Settings, terminal: Terminal): Promise<LoadedConfig> {
+  const where = whereOf(settings, terminal);
+  return /^[a-z0-9+]+:/i.test(place)
+    ? await loadConfig({ ...where, url: place, environment: undefined })
+    : await loadConfig({ ...where, url: undefined, environment: place });
+}
+
+async function ready({ checkpointer }: LoadedConfig, effect: Effect): Promise<TierSaver> {
+  refuseMissingFolder(checkpointer, effect);
+  const saver = openCheckpointer(checkpointer);
+  const setsUp = effect !== "read" && (typeof checkpointer === "string" || checkpointer.setup !== false);
+  if (!setsUp) return saver;
+  try {
+    await saver.setup();
+    return saver;
+  } catch (error) {
+    await saver.end().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Looking at a folder that isn't there must not make it. */
+function refuseMissingFolder(checkpointer: LoadedConfig["checkpointer"], effect: Effect): void {
+  if (effect !== "read") return;
+  const folder =
+    typeof checkpointer === "string"
+      ? /^(?:pglite|file):([^?]*)/i.exec(checkpointer)?.[1]
+      : (checkpointer as { folder?: string }).folder;
+  if (folder === undefined || existsSync(folder)) return;
+  const message =
+    `There is nothing in ${folder} yet: the folder doesn't exist. Run the agent first, name another storage ` +
+    `(--url, or stratigraph.config.ts), or make it with "stratigraph setup".`;
+  throw new StratigraphError("NOT_SET_UP", message, { folder });
+}
+
+interface GraphLike {
+  checkpointer?: unknown;
+}
+
+/** Loads a graph as LangGraph's own tools do: a compiled graph, one that can be compiled, or a function that returns one. */
+async function loadGraph(
+  { graphs, folder, origin }: LoadedConfig,
+  name: string | undefined,
+): Promise<GraphLike> {
+  const names = Object.keys(graphs);
+  const chosen = name ?? (names.length === 1 ? names[0] : undefined);
+  const source = chosen === undefined || !Object.hasOwn(graphs, chosen) ? undefined : graphs[chosen];
+  if (source === undefined) {
+    const known =
+      names.length === 0 ? "The config names none: add graphs" : `Choose one of ${names.join(", ")}`;
+    const message = `${name === undefined ? "No graph was chosen" : `There is no graph ${name}`} (${origin}). ${known}.`;
+    throw new NotFoundError(message, {});
+  }
+  const split = source.lastIndexOf(":");
+  const file = resolve(folder, source.slice(0, split));
+  const exported = (await importModule(file))[source.slice(split + 1)];
+  const made: unknown = typeof exported === "function" ? await exported() : exported;
+  const compilable = made as { compile?: () => GraphLike } | null | undefined;
+  const graph =
+    typeof compilable?.compile === "function" ? compilable.compile() : (made as GraphLike | undefined);
+  if (typeof graph === "object" && graph !== null) return graph;
+  throw new StratigraphError("MISCONFIGURED", `${file} exports no graph ${source.slice(split + 1)}.`, {
+    file,
+  });
+}
+
+async function evaluate(file: string): Promise<unknown> {
+  return (await importModule(file))["default"];
+}
+
+async function importModule(file: string): Promise<Record<string, unknown>> {
+  const { createJiti } = await import("jiti");
+  return await createJiti(pathToFileURL(file).href).import<Record<string, unknown>>(file);
+}

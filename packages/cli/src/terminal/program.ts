@@ -1,0 +1,92 @@
+import { Command, CommanderError } from "commander";
+import { operations, type Group, type Operation } from "../operations/index.ts";
+import { addCompletion } from "./completion.ts";
+import { addInit } from "./init.ts";
+import { addInspect } from "./inspect.ts";
+import { exitCodes, type ExitCode } from "./exitCodes.ts";
+import { explain, explainToProgram } from "./explain.ts";
+import { flagsOf, withFlags } from "./flags.ts";
+import { inputFrom } from "./inputFrom.ts";
+import { runCommand } from "./runCommand.ts";
+import { addSettings, formatOf, type Settings } from "./settings.ts";
+import type { Terminal } from "./terminal.ts";
+import { version } from "../version.ts";
+
+const headings: Readonly<Record<Group, string>> = {
+  look: "Look:",
+  change: "Change threads:",
+  storage: "Storage:",
+  transfer: "In and out:",
+};
+
+/**
+ * Runs a command line.
+ * @param argv what stands behind the program's name
+ * @returns the exit code of the process
+ */
+export async function main(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  let code: ExitCode = exitCodes.done;
+  const program = programOf(terminal, (ended) => {
+    code = ended;
+  });
+  try {
+    await addCompletion(program, argv);
+    await program.parseAsync([...argv], { from: "user" });
+    return code;
+  } catch (error) {
+    // commander has written what it had to say.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.failed;
+    const settings = program.opts<Settings>();
+    const operation = operations.find(({ name }) => program.args[0] === name);
+    const written = (message: string): string =>
+      operation === undefined ? message : withFlags(operation, message);
+    const told =
+      formatOf(settings) === "table"
+        ? explain(error, settings.verbose === true, written)
+        : explainToProgram(error, written);
+    terminal.stderr.write(`${told}\n`);
+    return exitCodes.failed;
+  }
+}
+
+function programOf(terminal: Terminal, ended: (code: ExitCode) => void): Command {
+  const program = new Command("stratigraph")
+    .description("Look at, check, move and repair the checkpoints of LangGraph agents.")
+    .version(version, "-V, --version", "the version of this program")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.stdout.write(text),
+      writeErr: (text) => terminal.stderr.write(text),
+    })
+    .showHelpAfterError("(--help shows what there is)");
+  addSettings(program);
+  for (const operation of operations) addOperation(program, operation, terminal, ended);
+  addInspect(program, terminal, ended);
+  addInit(program, terminal, ended);
+  return program;
+}
+
+function addOperation(
+  program: Command,
+  operation: Operation,
+  terminal: Terminal,
+  ended: (code: ExitCode) => void,
+): void {
+  const { args, options } = flagsOf(operation);
+  const command = program
+    .command(operation.name)
+    .summary(operation.summary)
+    .description(operation.summary)
+    .helpGroup(headings[operation.group])
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpText(
+      "after",
+      ["", "Examples:", ...operation.examples.map((example) => `  ${example}`)].join("\n"),
+    );
+  for (const argument of args) command.addArgument(argument);
+  for (const option of options) command.addOption(option);
+  command.action(async () => {
+    const given = await inputFrom(operation, command, terminal);
+    ended(await runCommand(operation, given, program.opts<Settings>(), terminal));
+  });
+}

@@ -1,0 +1,113 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { TraceEvent } from "stratigraph";
+import type { Progress } from "../operations/index.ts";
+import { shown } from "../operations/render/columns.ts";
+import { timeText } from "../operations/render/units.ts";
+import { isTty, type Terminal } from "./terminal.ts";
+
+/** How often the line is drawn anew on a terminal, and written elsewhere. In milliseconds. */
+const redrawMs = 100;
+const reportMs = 10_000;
+
+/** After how long it is told what is waited for, where nothing else was told. In milliseconds. */
+const silenceMs = 1000;
+
+type Retry = Extract<TraceEvent, { readonly type: "retry" }>;
+
+/**
+ * Shows how far an operation is, on stderr: one line that is drawn anew on a terminal, and a line every ten seconds elsewhere.
+ * It isn't a spinner of clack, which reads the keyboard itself and ends the process at Ctrl-C: the thread under way is to be finished.
+ */
+export class ProgressLine {
+  readonly #terminal: Terminal;
+  readonly #startedAt = performance.now();
+  #shownAt: number | undefined;
+  #drawn = false;
+  #silence: NodeJS.Timeout | undefined;
+  #stopListening: (() => void) | undefined;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  /**
+   * Says what is waited for, unless something else is shown soon: that a storage doesn't answer and for how long it is asked again;
+   * on a terminal also where nothing is known of that.
+   */
+  waitFor(what: string): void {
+    let retry: Retry | undefined;
+    let isSilent = false;
+    let isTold = false;
+    const onTerminal = isTty(this.#terminal.stderr);
+    const tell = (): void => {
+      if (!isSilent) return;
+      const line = waitingText(what, retry);
+      if (onTerminal) this.#draw(line);
+      else if (retry !== undefined && !isTold) this.#terminal.stderr.write(`${line}\n`);
+      isTold ||= retry !== undefined;
+    };
+    const listen = (event: unknown): void => {
+      if ((event as TraceEvent).type !== "retry") return;
+      retry = event as Retry;
+      tell();
+    };
+    subscribe("stratigraph", listen);
+    this.#stopListening = () => void unsubscribe("stratigraph", listen);
+    this.#silence = setTimeout(() => {
+      isSilent = true;
+      tell();
+    }, silenceMs).unref();
+  }
+
+  /** Takes note of how far it is. */
+  update(progress: Progress): void {
+    this.#endWaiting();
+    const now = performance.now();
+    const { stderr } = this.#terminal;
+    const onTerminal = isTty(stderr);
+    // On a terminal the first line comes at once; what is quickly done needs none in a log.
+    const lastAt = this.#shownAt ?? (onTerminal ? Number.NEGATIVE_INFINITY : this.#startedAt);
+    if (now - lastAt < (onTerminal ? redrawMs : reportMs)) return;
+    this.#shownAt = now;
+    const line = this.#text(progress, now - this.#startedAt);
+    if (!onTerminal) stderr.write(`${line}\n`);
+    else this.#draw(line);
+  }
+
+  #draw(line: string): void {
+    const { stderr } = this.#terminal;
+    const width = (stderr as { columns?: number }).columns ?? 80;
+    stderr.write(`\r\u001b[2K${line.slice(0, width - 1)}`);
+    this.#drawn = true;
+  }
+
+  /** Takes the line away. */
+  end(): void {
+    this.#endWaiting();
+    if (this.#drawn) this.#terminal.stderr.write("\r\u001b[2K");
+    this.#drawn = false;
+  }
+
+  #endWaiting(): void {
+    clearTimeout(this.#silence);
+    this.#stopListening?.();
+    this.#stopListening = undefined;
+  }
+
+  #text({ done, total, unit, at }: Progress, ms: number): string {
+    const rate = done / Math.max(ms / 1000, 0.001);
+    const of = total === undefined ? "" : ` of ${total}`;
+    const left =
+      total === undefined || done === 0 ? "" : `, ${timeText(((total - done) / rate) * 1000)} left`;
+    const speed = `${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}/s`;
+    return `${done}${of} ${unit}, ${speed}${left}${at === undefined ? "" : `: ${shown(at)}`}`;
+  }
+}
+
+function waitingText(what: string, retry: Retry | undefined): string {
+  if (retry === undefined) return `Waiting for ${shown(what)} …`;
+  const code = (retry.error as { code?: unknown } | null)?.code;
+  const why = typeof code === "string" ? ` (${shown(code)})` : "";
+  const atMost = timeText(retry.forMs);
+  return `Waiting for ${shown(what)}: it doesn't answer${why}, and is asked again for ${atMost} at most`;
+}

@@ -1,0 +1,139 @@
+import { runOperation, type Operation } from "../operations/index.ts";
+import { staysDry } from "../operations/table/staysDry.ts";
+import { StratigraphError } from "stratigraph";
+import { confirmDestruction } from "./confirm.ts";
+import { exitCodes, type ExitCode } from "./exitCodes.ts";
+import { Interruption } from "./interruption.ts";
+import { openContext } from "./openContext.ts";
+import { ProgressLine } from "./progressLine.ts";
+import { RunLines } from "./runLines.ts";
+import { formatOf, type Format, type Settings } from "./settings.ts";
+import { storageText } from "./storageText.ts";
+import { writeLine, type Terminal } from "./terminal.ts";
+
+/** What the command line looks at in the output of operations that come in pages, or can be interrupted. */
+interface PagedOutput {
+  readonly items?: readonly unknown[];
+  readonly cursor?: string;
+  readonly complete?: boolean;
+}
+
+/**
+ * Runs the command of an operation, and writes its result.
+ * @param given the input as it was typed
+ * @throws what the operation throws
+ */
+export async function runCommand(
+  operation: Operation,
+  given: Readonly<Record<string, unknown>>,
+  settings: Settings,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const line = settings.quiet === true ? undefined : new ProgressLine(terminal);
+  const events = settings.quiet === true ? undefined : new RunLines(terminal, () => line?.end());
+  const interruption = new Interruption(terminal, () => line?.end());
+  const isDry = staysDry(operation, given);
+  const opened = await openContext({
+    terminal,
+    settings,
+    effect: isDry ? "read" : operation.effect,
+    signal: interruption.signal,
+    progress: (progress) => line?.update(progress),
+    ...(events === undefined ? {} : { emit: (event) => events.take(event) }),
+  });
+  try {
+    const format = formatOf(settings);
+    const config = await opened.config();
+    const { allow, origin } = config;
+    line?.waitFor(storageText(config));
+    refuseForbidden(operation, settings, allow.cli, origin, isDry);
+    const asks = operation.effect === "destroy" && !isDry && settings.yes !== true;
+    if (asks) {
+      const planned = await runOperation(operation, { ...given, dryRun: true }, opened.context);
+      line?.end();
+      if (operation.isIdle?.(planned as never, given) === true) {
+        await write(operation, planned as PagedOutput, format, terminal);
+        return exitCodes.done;
+      }
+      if (!(await confirmDestruction(operation, planned, terminal))) return exitCodes.failed;
+    }
+    // Lines are all pages, unless it was said how many.
+    const isAll = settings.allPages === true || (format === "jsonl" && given["limit"] === undefined);
+    const pages = pagesOf(operation, given, opened.context, isAll);
+    let found = false;
+    let last: PagedOutput = {};
+    for await (const output of pages) {
+      line?.end();
+      events?.end();
+      await write(operation, output, format, terminal);
+      found ||= operation.found?.(output as never) ?? false;
+      last = output;
+    }
+    if (last.complete === false && interruption.signal.aborted) {
+      // As a table it has said so itself.
+      const how = last.cursor === undefined ? "" : ` with --cursor ${last.cursor}`;
+      if (format !== "table") await writeLine(terminal.stderr, `Interrupted. The same command goes on${how}`);
+      return exitCodes.interrupted;
+    }
+    return found ? exitCodes.found : exitCodes.done;
+  } finally {
+    line?.end();
+    events?.end();
+    interruption.end();
+    await opened.close();
+  }
+}
+
+async function* pagesOf(
+  operation: Operation,
+  given: Readonly<Record<string, unknown>>,
+  context: Parameters<Operation["run"]>[1],
+  all: boolean,
+): AsyncGenerator<PagedOutput> {
+  const walked = all ? { ...operation.whole, ...given } : given;
+  let input = walked;
+  for (;;) {
+    const output = (await runOperation(operation, input, context)) as PagedOutput;
+    yield output;
+    // One that says whether it is complete has a cursor where it was interrupted, and no further pages.
+    const hasMore =
+      output.items !== undefined && output.cursor !== undefined && output.complete === undefined;
+    if (!all || !hasMore || context.signal.aborted) return;
+    input = { ...walked, cursor: output.cursor };
+  }
+}
+
+async function write(
+  operation: Operation,
+  output: PagedOutput,
+  format: Format,
+  terminal: Terminal,
+): Promise<void> {
+  const { stdout } = terminal;
+  if (format === "json") await writeLine(stdout, JSON.stringify(output, null, 2));
+  else if (format === "jsonl")
+    for (const item of output.items ?? [output]) await writeLine(stdout, JSON.stringify(item));
+  else for (const text of operation.render(output as never)) await writeLine(stdout, text);
+}
+
+/** @throws StratigraphError "ACCESS_DENIED" */
+function refuseForbidden(
+  { name, effect }: Operation,
+  settings: Settings,
+  allowed: readonly string[],
+  origin: string,
+  isDry: boolean,
+): void {
+  if (isDry || effect === "read") return;
+  const by =
+    settings.readOnly === true
+      ? "--read-only or STRATIGRAPH_READ_ONLY is set"
+      : allowed.includes(effect)
+        ? undefined
+        : `allow.cli in ${origin} lacks "${effect}"`;
+  if (by === undefined) return;
+  const hint = effect === "destroy" ? " With --dry-run it only tells what would go." : "";
+  throw new StratigraphError("ACCESS_DENIED", `${name} would change something, and ${by}.${hint}`, {
+    operation: name,
+  });
+}
