@@ -4,7 +4,7 @@ import { base } from "../../tsdown.base.ts";
 // ES modules alone: it is a program, and @clack/prompts has no CommonJS build. The page beside it is Vite's: see vite.config.ts.
 const entry = {
   index: "src/index.ts",
-  bin: "src/terminal/bin.ts",
+  bin: "src/bin.ts",
   inspector: "src/inspector/index.ts",
   operations: "src/operations/index.ts",
 };

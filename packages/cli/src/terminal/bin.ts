@@ -1,4 +1,0 @@
-#!/usr/bin/env node
-import { runProcess } from "./runProcess.ts";
-
-await runProcess();
