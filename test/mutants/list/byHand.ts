@@ -218,4 +218,13 @@ export const byHandMutants: readonly Mutant[] = [
     replace: "if (await this.#isAnyDue(now, due))",
     tests: ["packages/journal/test/byHandAndBack.test.ts"],
   },
+  {
+    id: "bh26",
+    kind: "fault",
+    what: "a call in a thread that was deleted says that its graph isn't durable",
+    file: "packages/journal/src/calls/callRunner.ts",
+    find: " || cause instanceof ThreadDeletedError",
+    replace: "",
+    tests: ["packages/journal/test/races/threads.test.ts"],
+  },
 ];

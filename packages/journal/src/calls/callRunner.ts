@@ -1,6 +1,6 @@
 // long file: the protocol of a call, which is read as one piece
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TierSaver } from "@stratigraph/core";
+import { ThreadDeletedError, type TierSaver } from "@stratigraph/core";
 import { messageOf } from "@stratigraph/core/internal";
 import {
   AmbiguousOutcomeError,
@@ -298,7 +298,7 @@ export class CallRunner {
     try {
       await site.issued?.(site.signal, this.#parts.waitMs);
     } catch (cause) {
-      if (site.signal?.aborted === true) throw cause;
+      if (site.signal?.aborted === true || cause instanceof ThreadDeletedError) throw cause;
       const why = messageOf(cause);
       throw notDurable(this.#parts.log.threadId, request.tool, request.where, why, cause);
     }

@@ -123,6 +123,31 @@ describe.each(["sync", "async"] as const)(
       expect(paid).toEqual([5]);
       await expectGone();
     });
+
+    it("stays deleted where the next node makes a call, which says so", async () => {
+      meanwhile = () => other.deleteThread(thread);
+      const told: unknown[] = [];
+      const graph = new StateGraph(Annotation.Root({ done: Annotation<boolean> }))
+        .addNode("first", async (_state, config) => {
+          await makes(config, 5);
+          return {};
+        })
+        .addNode("second", async (_state, config) => {
+          await makes(config, 6).catch((error: unknown) => {
+            told.push((error as { code: string }).code);
+            throw error;
+          });
+          return { done: true };
+        })
+        .addEdge(START, "first")
+        .addEdge("first", "second")
+        .compile({ checkpointer: saver });
+      await expect(graph.invoke({ done: false }, configOf(thread, durability))).rejects.toThrow();
+      // Durability "sync" ends the run before.
+      expect(told).toEqual(durability === "sync" ? [] : ["THREAD_DELETED"]);
+      expect(paid).toEqual([5]);
+      await expectGone();
+    });
   },
 );
 
