@@ -1,168 +1,112 @@
--- Tags of threads, and lists of threads by tags and by the metadata of their newest root checkpoints.
+-- Functions and views for people with psql.
 
--- A table of its own, so that pruning and eviction keep the tags. Key and value are UTF-8 of at most 1,024 bytes each, so that an index
--- row holds both. Tags are compared as they are, never by a hash, because deletions rely on them.
-create table :schema.thread_tags (
-  thread bigint not null,
-  key bytea not null,
-  value bytea not null,
-  primary key (thread, key, value)
-);
-
-create index thread_tags_by_tag on :schema.thread_tags (key, value, thread);
-
--- Deletes tags with their thread, even if a process of an older version deletes it or sweeps its tombstone. A foreign key would cost
--- every update of threads.
-create function :schema.drop_tags_1() returns trigger language plpgsql as $$
-begin
-  delete from :schema.thread_tags g where g.thread = old.thread;
-  return null;
-end
+-- An id key as text, for people. An id with a NUL character, which text can't hold, and any id beyond ASCII in a database that
+-- isn't UTF-8, is shown with escapes. An id of over 512 bytes is shown as its hash.
+create function :schema.id_text(key bytea) returns text language sql immutable parallel safe as $$
+  select case
+    when length(key) = 0 then ''
+    when get_byte(key, 0) = 1 then encode(substring(key from 2), 'hex')::uuid::text
+    when get_byte(key, 0) = 2 and position('\x00'::bytea in key) = 0 and getdatabaseencoding() = 'UTF8'
+      then convert_from(substring(key from 2), 'UTF8')
+    when get_byte(key, 0) = 2 then encode(substring(key from 2), 'escape')
+    else encode(key, 'hex')
+  end
 $$;
 
-create trigger threads_tags after delete or update of deleted_at on :schema.threads
-  for each row execute function :schema.drop_tags_1();
-
--- Adds tags to a thread and returns its revision, 0 if nothing was written yet. The update locks the row, so that a deletion either
--- comes before the tags or deletes them too. It also renews the age of a row without a checkpoint, so that no sweep deletes the tags
--- before the first checkpoint is written.
-create function :schema.tag_thread_1(p_key bytea, p_long_id bytea, p_keys bytea[], p_values bytea[]) returns bigint
-language plpgsql set lock_timeout = '4s' as $$
-declare
-  v_thread bigint;
-  v_revision bigint;
-begin
-  insert into :schema.threads as t (key, long_id, revision, written_at)
-  values (p_key, p_long_id, 0, date_trunc('minute', now()))
-  on conflict (key) do update set written_at = case when t.live then t.written_at else excluded.written_at end
-  returning t.thread, t.revision into v_thread, v_revision;
-  insert into :schema.thread_tags (thread, key, value)
-  select v_thread, u.k, u.v from unnest(p_keys, p_values) as u (k, v) on conflict do nothing;
-  return v_revision;
-end
+-- The key of an id: the other way round.
+create function :schema.id_key(id text) returns bytea language sql immutable parallel safe as $$
+  select case
+    when id = '' then ''::bytea
+    when id ~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then '\x01'::bytea || decode(replace(id, '-', ''), 'hex')
+    when length(convert_to(id, 'UTF8')) > 512 then '\x03'::bytea || sha256(convert_to(id, 'UTF8'))
+    else '\x02'::bytea || convert_to(id, 'UTF8')
+  end
 $$;
 
--- Gives a thread the tags of another one, in the transaction that made it from that one.
-create function :schema.inherit_tags_1(p_source bytea, p_target bytea) returns void language sql as $$
-  insert into :schema.thread_tags (thread, key, value)
-  select t.thread, g.key, g.value
-    from :schema.threads t, :schema.threads s join :schema.thread_tags g on g.thread = s.thread
-   where s.key = p_source and t.key = p_target
-  on conflict do nothing
+-- When an id was made, where it tells: a UUID of version 6, as LangGraph's checkpoint ids are, or 7.
+create function :schema.id_time(key bytea) returns timestamptz language sql immutable parallel safe as $$
+  select case
+    when length(key) <> 17 or get_byte(key, 0) <> 1 then null
+    when get_byte(key, 7) / 16 = 6
+      then to_timestamp(((('x0' || substring(digits for 12) || substring(digits from 14 for 3))::bit(64)::bigint) - 122192928000000000) / 1e7)
+    when get_byte(key, 7) / 16 = 7 then to_timestamp(('x0000' || substring(digits for 12))::bit(64)::bigint / 1e3)
+  end
+  from encode(substring(key from 2), 'hex') as digits
 $$;
 
--- copy_thread_1, with the tags.
-create function :schema.copy_thread_2(p_source bytea, p_target bytea, p_long_id bytea) returns boolean language plpgsql as $$
-begin
-  if not :schema.copy_thread_1(p_source, p_target, p_long_id) then return false; end if;
-  perform :schema.inherit_tags_1(p_source, p_target);
-  return true;
-end
+-- LangGraph's metadata.source, recognised by its tag: tags are the hashes that list() filters by. Other metadata can't be shown this
+-- way, as its values aren't known in advance.
+create function :schema.source_of(tags integer[]) returns text language sql immutable parallel safe as $$
+  select case
+    when tags @> array[-924861548] then 'input'
+    when tags @> array[1075280270] then 'loop'
+    when tags @> array[-881371663] then 'update'
+    when tags @> array[1806578396] then 'fork'
+  end
 $$;
 
--- fork_1, with the source's tags. Since 000007 for processes of older versions alone.
-create function :schema.fork_2(
-  p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea,
-  p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[],
-  p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[],
-  p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea
-)
-returns table (status text, head bytea, checkpoints bigint, bytes bigint) language plpgsql
-set plan_cache_mode = force_generic_plan set jit = off
-as $$
-begin
-  select f.status, f.head, f.checkpoints, f.bytes into status, head, checkpoints, bytes
-    from :schema.fork_1(
-      p_source, p_seen, p_key, p_long_id, p_tip_lengths, p_tips, p_depths, p_until, p_places_of, p_records, p_tags,
-      p_places, p_blobs, p_writes, p_long_ids, p_heads, p_head_at, p_expected, p_starts, p_lengths, p_data
-    ) as f;
-  if status = 'ok' then perform :schema.inherit_tags_1(p_source, p_key); end if;
-  return next;
-end
+-- The number of a thread, which indexes find it by, from its id.
+create function :schema.thread_of(thread_id text) returns bigint language sql stable parallel safe as $$
+  select t.thread from :schema.threads t where t.key = :schema.id_key(thread_id)
 $$;
 
--- Threads as threads_1 has them: those that carry all of some tags (p_keys, p_values; null: all threads), and those whose newest root
--- checkpoint is here and carries all of p_head_tags, or isn't here (null: all). With p_head_tags that checkpoint comes along.
--- Few threads carry a tag, so they are looked up first and sorted; without tags the order comes from the index. Rows are looked
--- up one by one, as in 000002.sql.
-create function :schema.threads_2(
-  p_before timestamptz, p_newest boolean, p_evicted boolean, p_after timestamptz, p_after_key bytea, p_limit integer,
-  p_keys bytea[], p_values bytea[], p_head_tags integer[]
-)
-returns table (
-  key bytea, long_id bytea, revision bigint, head bytea, thread bigint, written_ms bigint, evicted boolean,
-  parent bytea, lost_to bytea, run bytea, blobs bytea, tags text, body bytea
-)
-language plpgsql stable set plan_cache_mode = force_custom_plan set jit = off as $$
-#variable_conflict use_column
-declare
-  v_after bigint;
-begin
-  if p_after is not null then
-    select coalesce((select t.thread from :schema.threads t where t.key = p_after_key), 0) into v_after;
-  end if;
-  if p_keys is not null then
-    return query
-      with tagged as materialized (
-        select g.thread from :schema.thread_tags g where g.key = p_keys[1] and g.value = p_values[1]
-           and not exists (
-             select from unnest(p_keys, p_values) as u (k, v)
-              where not exists (
-                select from :schema.thread_tags x where x.thread = g.thread and x.key = u.k and x.value = u.v
-              )
-           )
-      )
-      select t.key, t.long_id, t.revision, h.id, t.thread, (extract(epoch from t.written_at) * 1000)::bigint, t.evicted,
-             c.parent, c.lost_to, c.run, c.blobs, array_to_string(c.tags, ','), c.body
-        from tagged,
-             lateral (select * from :schema.threads x where x.thread = tagged.thread offset 0) t
-             left join lateral (select * from :schema.heads x where x.thread = t.thread and x.ns = '' offset 0) h on true
-             left join lateral (
-               select * from :schema.checkpoints x where p_head_tags is not null and x.thread = t.thread and x.id = h.id and x.ns = '' offset 0
-             ) c on true
-       where t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
-         and (c.id is null or c.tags @> p_head_tags)
-         and (p_after is null
-              or case when p_newest then (t.written_at, t.thread) < (p_after, v_after) else (t.written_at, t.thread) > (p_after, v_after) end)
-       order by case when p_newest then t.written_at end desc, case when p_newest then t.thread end desc, t.written_at, t.thread
-       limit p_limit;
-  elsif p_newest then
-    return query
-      select t.key, t.long_id, t.revision, h.id, t.thread, (extract(epoch from t.written_at) * 1000)::bigint, t.evicted,
-             c.parent, c.lost_to, c.run, c.blobs, array_to_string(c.tags, ','), c.body
-        from :schema.threads t
-             left join lateral (select * from :schema.heads x where x.thread = t.thread and x.ns = '' offset 0) h on true
-             left join lateral (
-               select * from :schema.checkpoints x where p_head_tags is not null and x.thread = t.thread and x.id = h.id and x.ns = '' offset 0
-             ) c on true
-       where t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
-         and (c.id is null or c.tags @> p_head_tags)
-         and (p_after is null or (t.written_at, t.thread) < (p_after, v_after))
-       order by t.written_at desc, t.thread desc limit p_limit;
-  else
-    return query
-      select t.key, t.long_id, t.revision, h.id, t.thread, (extract(epoch from t.written_at) * 1000)::bigint, t.evicted,
-             c.parent, c.lost_to, c.run, c.blobs, array_to_string(c.tags, ','), c.body
-        from :schema.threads t
-             left join lateral (select * from :schema.heads x where x.thread = t.thread and x.ns = '' offset 0) h on true
-             left join lateral (
-               select * from :schema.checkpoints x where p_head_tags is not null and x.thread = t.thread and x.id = h.id and x.ns = '' offset 0
-             ) c on true
-       where t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
-         and (c.id is null or c.tags @> p_head_tags)
-         and (p_after is null or (t.written_at, t.thread) > (p_after, v_after))
-       order by t.written_at, t.thread limit p_limit;
-  end if;
-end
+-- The columns of the first version come first and unchanged, so that its users can go on.
+create view :schema.history as
+  select case when t.long_id is null then :schema.id_text(t.key) else :schema.id_text('\x02'::bytea || t.long_id) end as thread_id,
+         :schema.id_text(c.ns) as checkpoint_ns, :schema.id_text(c.id) as checkpoint_id,
+         :schema.id_text(c.parent) as parent_checkpoint_id, :schema.id_text(c.run) as run_id,
+         :schema.id_text(c.lost_to) as lost_to, h.id is not null as head, length(c.body) as record_bytes, length(c.blobs) / 20 as values,
+         :schema.id_time(c.id) as time, :schema.source_of(c.tags) as source,
+         (select coalesce(sum(b.size), 0)
+            from generate_series(1, length(c.blobs), 20) as o,
+                 lateral (
+                   select length(b.bytes) as size from :schema.blobs b
+                    where b.thread = c.thread and b.hash = substring(c.blobs from o for 20) offset 0
+                 ) as b) as value_bytes,
+         (select count(*) from :schema.writes w where w.thread = c.thread and w.id = c.id and w.ns = c.ns) as pending_writes,
+         c.thread
+    from :schema.checkpoints c
+    join :schema.threads t using (thread)
+    left join :schema.heads h on h.thread = c.thread and h.ns = c.ns and h.id = c.id;
+
+-- The checkpoints of one thread, newest first.
+create function :schema.history_of(thread_id text) returns setof :schema.history language sql stable as $$
+  select h.* from :schema.history h
+   where h.thread = :schema.thread_of(history_of.thread_id)
+   order by h.time desc nulls last, h.checkpoint_id desc, h.checkpoint_ns
 $$;
 
-comment on table :schema.thread_tags is 'Tags of threads: who and what each belongs to. Under encryption the values are keyed hashes.';
-comment on column :schema.thread_tags.thread is 'Number of the thread in all tables.';
-comment on column :schema.thread_tags.key is 'Name of the tag in UTF-8: convert_from(key, ''UTF8'').';
-comment on column :schema.thread_tags.value is 'Its value in UTF-8: convert_from(value, ''UTF8'').';
-comment on function :schema.drop_tags_1 is 'Takes the tags of a deleted thread away: a trigger.';
-comment on function :schema.tag_thread_1 is 'Adds tags to a thread: tagThread.';
-comment on function :schema.inherit_tags_1 is 'Gives a copy the tags of its source.';
-comment on function :schema.copy_thread_2 is 'All of a thread under another id, with its tags: copyThread.';
-comment on function :schema.fork_2 is 'A part of a thread as a new thread, with its tags: fork.';
-comment on function :schema.threads_2 is 'A page of threads by age, tags, and tags of their newest checkpoints: listThreads.';
+-- One row per thread.
+create view :schema.overview as
+  select case when t.long_id is null then :schema.id_text(t.key) else :schema.id_text('\x02'::bytea || t.long_id) end as thread_id,
+         t.written_at,
+         (select count(*) from :schema.checkpoints c where c.thread = t.thread) as checkpoints,
+         (select count(*) from :schema.writes w where w.thread = t.thread) as pending_writes,
+         (select coalesce(sum(length(c.body)), 0) from :schema.checkpoints c where c.thread = t.thread)
+           + (select coalesce(sum(length(b.bytes)), 0) from :schema.blobs b where b.thread = t.thread)
+           + (select coalesce(sum(length(w.body)), 0) from :schema.writes w where w.thread = t.thread) as bytes,
+         t.evicted, not t.live and t.deleted_at > 0 as deleted, t.thread
+    from :schema.threads t;
+
+comment on view :schema.history is 'Checkpoints with readable ids. All of one thread, by an index: select * from history_of(''thread id'').';
+comment on column :schema.history.thread_id is 'To search for a thread use history_of(), or where thread = thread_of(''id''): no index finds this text.';
+comment on column :schema.history.lost_to is 'The checkpoint that won the head: this one is on a side branch.';
+comment on column :schema.history.head is 'It is the newest of its namespace, where the next run goes on.';
+comment on column :schema.history.record_bytes is 'Bytes of its record: metadata, and values of up to 64 bytes.';
+comment on column :schema.history.values is 'Channels whose value is a blob.';
+comment on column :schema.history.time is 'When its id was made, by the clock of the process that made it. Null where the id is no UUID of version 6 or 7.';
+comment on column :schema.history.source is 'LangGraph''s metadata.source, by the hash of it in tags. Step, next nodes and other metadata stand in the encoded body.';
+comment on column :schema.history.value_bytes is 'Bytes of its blobs as stored: a patch counts with its own size, and what it stands on isn''t counted.';
+comment on column :schema.history.pending_writes is 'Batches of pending writes, one per putWrites.';
+comment on column :schema.history.thread is 'Number of the thread in all tables; thread_of(''id'') tells it.';
+comment on view :schema.overview is 'One row per thread. Counts and bytes are read for the rows that are asked for: use where thread = thread_of(''id''), or limit.';
+comment on column :schema.overview.written_at is 'Last change, to the minute.';
+comment on column :schema.overview.bytes is 'Records, blobs and pending writes as stored.';
+comment on column :schema.overview.evicted is 'Its bytes were moved to another tier; heads are here.';
+comment on column :schema.overview.deleted is 'A tombstone: refuses late writes, and goes after a week.';
+comment on function :schema.id_text is 'An id key as text.';
+comment on function :schema.id_key is 'The key of an id.';
+comment on function :schema.id_time is 'When an id was made, of UUIDs of version 6 and 7.';
+comment on function :schema.source_of is 'LangGraph''s metadata.source, by tags.';
+comment on function :schema.thread_of is 'The number of a thread, by its id. Null where there is none.';
+comment on function :schema.history_of is 'The checkpoints of one thread, newest first.';

@@ -5,7 +5,7 @@ select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.
 
 -- name: list
 select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body
-  from :schema.list_2($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::integer[], $6::bytea[], $7::boolean, $8::boolean,
+  from :schema.list_1($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::integer[], $6::bytea[], $7::boolean, $8::boolean,
                       $9::bigint, $10::bytea, $11::bytea, $12::integer)
 
 -- name: ancestry
@@ -22,19 +22,19 @@ select key, id from :schema.long_ids_1($1::bytea[])
 
 -- name: threads
 select key, long_id, revision::text, head, thread::text, written_ms::text, evicted, parent, lost_to, run, blobs, tags, body
-  from :schema.threads_3(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea,
+  from :schema.threads_1(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea,
                          $6::bigint, $7::integer, $8::bytea[], $9::bytea[], $10::integer[])
 
 -- name: append
 -- Arguments without casts have the function's types: each cast costs the server 3 microseconds.
-select status, revision::text, head, moved from :schema.append_3($1, $2)
+select status, revision::text, head, moved from :schema.append_1($1, $2)
 
 -- name: appendThread
 -- As append.
 select status, revision::text, head, moved from :schema.append_thread_1($1, $2)
 
 -- name: remove
-select :schema.remove_2($1::bytea, $2::bigint, $3::jsonb, $4::bytea) as done
+select :schema.remove_1($1::bytea, $2::bigint, $3::jsonb, $4::bytea) as done
 
 -- name: replaceBytes
 -- Puts other bytes in the place of those that a thread holds, if it still is at revision $2. One statement: where the row lock was
@@ -211,14 +211,14 @@ select $1::bigint, $2::bytea, $3::bytea, r.revision, r.revision,
 returning t.revision::text
 
 -- name: copyThread
-select :schema.copy_thread_2($1::bytea, $2::bytea, $3::bytea) as done
+select :schema.copy_thread_1($1::bytea, $2::bytea, $3::bytea) as done
 
 -- name: outline
 select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.outline_1($1::bytea, $2::bytea)
 
 -- name: forkThread
 select status, head, checkpoints::text, bytes::text
-  from :schema.fork_3($1::bytea, $2::bigint, $3::bytea, $4::bytea, $5::jsonb, $6::jsonb, $7::bytea)
+  from :schema.fork_1($1::bytea, $2::bigint, $3::bytea, $4::bytea, $5::jsonb, $6::jsonb, $7::bytea)
 
 -- name: tagThread
 select :schema.tag_thread_1($1::bytea, $2::bytea, $3::bytea[], $4::bytea[])::text as revision

@@ -166,7 +166,7 @@ function tagColumns(tags: readonly ThreadTag[]): [Buffer[], Buffer[]] {
   return [tags.map(({ key }) => Buffer.from(key)), tags.map(({ value }) => Buffer.from(value))];
 }
 
-/** The record in a row of threads_2, as a row of read_1. */
+/** The record in a row of threads_tagged_1, as a row of read_1. */
 function recordRow(row: Readonly<Record<string, unknown>>): ReadRow {
   const column = (name: string): Uint8Array | null => row[name] as Uint8Array | null;
   return {

@@ -3,7 +3,7 @@ import { chain, type CountedPages, grow, idOf, openCounted } from "./support/pag
 let counted: CountedPages;
 
 beforeAll(async () => {
-  counted = await openCounted(["fork_3"]);
+  counted = await openCounted(["fork_1"]);
 });
 afterAll(() => counted.close());
 

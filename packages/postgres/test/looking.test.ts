@@ -198,30 +198,3 @@ test("everything says in psql what it is", async () => {
   );
   expect(silent).toEqual([]);
 });
-
-test("an upgrade keeps the rights on the views that somebody was granted", async () => {
-  const own = await freshDatabase();
-  const upgraded = PostgresSaver.fromConnString(own.url);
-  await upgraded.setup();
-  const role = `reader_${new URL(own.url).pathname.slice(1)}`;
-  // The state before the migration.
-  await query(
-    own.url,
-    `drop function stratigraph.history_of; drop view stratigraph.overview; drop view stratigraph.history;
-     create view stratigraph.history as select ''::text as thread_id, ''::text as checkpoint_ns, ''::text as checkpoint_id,
-       ''::text as parent_checkpoint_id, ''::text as run_id, ''::text as lost_to, true as head, 0 as record_bytes, 0 as values;
-     drop function stratigraph.sweep_1, stratigraph.id_key, stratigraph.id_time, stratigraph.source_of, stratigraph.thread_of cascade;
-     drop index stratigraph.threads_early;
-     delete from stratigraph.migrations where id = 4;
-     create role ${role}; grant usage on schema stratigraph to ${role}; grant select on stratigraph.history to ${role}`,
-  );
-  await upgraded.setup();
-  await upgraded.end();
-  const [row] = await query(
-    own.url,
-    `select has_table_privilege('${role}', 'stratigraph.history', 'select') as may`,
-  );
-  expect(row).toEqual({ may: true });
-  await query(own.url, `drop owned by ${role}; drop role ${role}`);
-  await own.drop();
-});

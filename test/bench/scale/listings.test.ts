@@ -24,7 +24,7 @@ beforeAll(async () => {
   await replayTurn(saver.tier, turn!, "thread 0", 17);
   await query(
     database.url,
-    `select count(stratigraph.copy_thread_2(
+    `select count(stratigraph.copy_thread_1(
        stratigraph.id_key('thread 0'), stratigraph.id_key('thread ' || n), null)) from generate_series(1, ${threads - 1}) as n`,
   );
   await query(

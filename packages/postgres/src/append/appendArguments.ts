@@ -5,7 +5,7 @@ import { keyText, longIdText } from "../wire/keys.ts";
 import type { PendingAppend } from "./pendingAppend.ts";
 
 /**
- * The arguments of append_3 and append_thread_1 for many requests: lists of rows as JSON, and the bytes that these point into. Requests
+ * The arguments of append_1 and append_thread_1 for many requests: lists of rows as JSON, and the bytes that these point into. Requests
  * of one thread must be in different rounds. The answer has rows in the order of the requests.
  */
 export function appendArguments(
@@ -39,7 +39,7 @@ function needsOf(pending: PendingAppend): readonly (string | undefined)[] | unde
   return needed.size === 0 ? undefined : Array.from(needed, hashText);
 }
 
-/** Rows have the fields of the types append_…_1 of sql/000007.sql and 000011.sql, which say what these mean. A field that is left out is null. */
+/** Rows have the fields of the types append_…_1 of sql/000003.sql, which say what these mean. A field that is left out is null. */
 class AppendLists {
   readonly #requests: object[] = [];
   readonly #records: object[] = [];

@@ -6,7 +6,7 @@ import type { Statement } from "../schema/statements.ts";
 import { appendArguments } from "./appendArguments.ts";
 import type { PendingAppend } from "./pendingAppend.ts";
 
-/** A row that append_3 and append_thread_1 return. */
+/** A row that append_1 and append_thread_1 return. */
 export type AppendRow = PgResult["rows"][number];
 
 /** The statements that append requests of several threads, and of one. */

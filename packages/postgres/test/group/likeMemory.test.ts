@@ -7,7 +7,7 @@ import { blobOf } from "./support/requests.ts";
 import { inRounds } from "../../../../test/rounds.ts";
 
 // Random requests: PostgreSQL gets several at once, the reference tier one after the other. Both must give the same answers and hold the
-// same in the end. Requests of several threads go through append_3, those of one thread through append_thread_1.
+// same in the end. Requests of several threads go through append_1, those of one thread through append_thread_1.
 
 const ids = ["c1", "c2", "c3", "c4", "long ".repeat(200)];
 const threads = ["one", "two", "three", "long ".repeat(300)];
