@@ -68,9 +68,7 @@ export function verified(
   if (bytes.length < checksumLength) throw new RangeError("too short for a checksum");
   const content = bytes.subarray(0, bytes.length - checksumLength);
   const found = bytes.subarray(bytes.length - checksumLength);
-  const holds = (names: readonly BlobHash[]): boolean =>
-    Buffer.compare(checksum(owner, names, content), found) === 0;
-  // Checksums of older versions don't cover the blobs.
-  if (!holds(blobs) && !holds([])) throw new RangeError("the checksum doesn't match");
+  if (Buffer.compare(checksum(owner, blobs, content), found) !== 0)
+    throw new RangeError("the checksum doesn't match");
   return content;
 }

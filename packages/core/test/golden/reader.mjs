@@ -123,9 +123,9 @@ function nameOf({ hashKey }, payload) {
 }
 
 /** The content of a body or a write batch, once its checksum holds. */
-function checked(content, owner) {
+function checked(content, owner, blobs) {
   const checksum = createHash("sha256")
-    .update(JSON.stringify(owner))
+    .update(JSON.stringify([...owner, ...blobs]))
     .update(content.subarray(0, -8))
     .digest();
   if (Buffer.compare(checksum.subarray(0, 8), content.subarray(-8)) !== 0)
@@ -142,7 +142,7 @@ function valueOf(thread, reader, blobs, reference) {
 /** A checkpoint: what LangGraph put, its values still serialised. */
 export function readRecord(thread, record) {
   const owner = [record.namespace, record.checkpointId, record.parentId ?? ""];
-  const reader = checked(unwrap(thread, record.body, JSON.stringify(owner)), owner);
+  const reader = checked(unwrap(thread, record.body, JSON.stringify(owner)), owner, record.blobs);
   const { v, ts, c, s, x } = JSON.parse(reader.text());
   reader.text(); // The metadata's type, "json".
   const metadata = JSON.parse(reader.text());
@@ -171,7 +171,7 @@ export function readRecord(thread, record) {
 /** The pending writes of one batch. */
 export function readWrites(thread, batch) {
   const owner = [batch.namespace, batch.checkpointId, batch.taskId];
-  const reader = checked(unwrap(thread, batch.body, JSON.stringify(owner)), owner);
+  const reader = checked(unwrap(thread, batch.body, JSON.stringify(owner)), owner, batch.blobs);
   return JSON.parse(reader.text()).map(([index, channel, reference]) => ({
     index,
     channel,
