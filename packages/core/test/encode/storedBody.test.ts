@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { verified, withChecksum } from "../../src/encode/storedBody.ts";
 
 const owner = ["namespace", "checkpoint", "parent"];
