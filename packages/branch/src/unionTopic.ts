@@ -6,11 +6,11 @@ export function isUniqueTopic(spec: unknown): boolean {
   return lc_graph_name === "Topic" && unique === true;
 }
 
-/** Merges what such a Topic stores. Both parts are merged as sets. The values of the side that began its work first come first. */
+/** Merges the stored values of a Topic with `unique`. Both parts are merged as sets. The values of the side that began its work first come first. */
 export function unionTopic({ base, ours, theirs }: ThreeWay, order: UnionOrder): Union {
   const [first, second] = order.ours <= order.theirs ? [ours, theirs] : [theirs, ours];
   const [before, one, other] = [partsOf(base), partsOf(first), partsOf(second)];
-  return { value: [0, 1].map((part) => members(before[part]!, one[part]!, other[part]!)) };
+  return { value: [0, 1].map((part) => mergeSets(before[part]!, one[part]!, other[part]!)) };
 }
 
 /** The values seen and the values held. Older checkpoints have one list for both. */
@@ -20,7 +20,7 @@ function partsOf(stored: unknown): readonly (readonly unknown[])[] {
   return isPair ? (stored as unknown[][]) : [stored, stored];
 }
 
-function members(base: readonly unknown[], one: readonly unknown[], other: readonly unknown[]): unknown[] {
+function mergeSets(base: readonly unknown[], one: readonly unknown[], other: readonly unknown[]): unknown[] {
   const all = new Set([...base, ...one, ...other]);
   return [...all].filter((item) => !base.includes(item) || (one.includes(item) && other.includes(item)));
 }

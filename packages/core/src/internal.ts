@@ -1,6 +1,7 @@
 // For the packages beside this one, which are released with it. Not versioned: anything may change in a patch.
 export { configOf, validId } from "./saver/address.ts";
 export { answerWithin } from "./contract/answerWithin.ts";
+export { inParallel } from "./contract/inParallel.ts";
 export { CallGate } from "./contract/callGate.ts";
 export { Calls, type Traffic } from "./contract/calls.ts";
 export { appendTraffic, peekTraffic, readTraffic, writesTraffic } from "./contract/traffic.ts";
@@ -56,7 +57,7 @@ export { isControlChannel, isLangGraphChannel } from "./langgraph/channelNames.t
 export { NULL_TASK } from "./langgraph/taskIds.ts";
 export type { Batch } from "./maintenance/batch.ts";
 export { PruneWalk } from "./maintenance/pruneWalk.ts";
-export { deletesIdle, type RetentionParts } from "./maintenance/retention.ts";
+export { deleteIdleTask, type RetentionParts } from "./maintenance/retention.ts";
 export { countOf, type ResolvedRetention } from "./maintenance/retentionOptions.ts";
 export { stepOf, type MaintenanceTask } from "./maintenance/steps.ts";
 export { sweepsTiers } from "./maintenance/sweepsTiers.ts";

@@ -143,6 +143,11 @@ export function notDurable(
   );
 }
 
+/** What somebody was asked for didn't come in time. */
+export function tookLonger(ms: number): Error {
+  return new Error(`it took longer than ${ms} ms`);
+}
+
 /** A call is being made, so nothing else can be done about it now. @param why by whom, and what to do */
 export function stillRuns(
   threadId: string,

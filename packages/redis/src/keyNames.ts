@@ -4,7 +4,7 @@ import { InvalidOptionError } from "@stratigraph/core";
 /** Ids that can stand in a key unchanged: readable in redis-cli, without braces (hash tags) and without "~" (which marks hashed ids). */
 const plainId = /^[\w.:-]{1,80}$/;
 
-function tagOf(id: string): string {
+function idInKey(id: string): string {
   return plainId.test(id) ? id : `~${createHash("sha256").update(id).digest("base64url")}`;
 }
 
@@ -25,17 +25,17 @@ export class KeyNames {
   }
 
   /**
-   * A thread's hash and its sorted set, in one slot because they have the same hash tag. Should the hashes of two ids be equal, the
-   * scripts notice: the thread's hash holds the full id.
+   * A thread's hash and its sorted set, in one slot because they have the same hash tag. If two ids have the
+   * same SHA-256, the scripts notice it, because the thread's Redis hash holds the full id.
    */
   thread(threadId: string): [string, string] {
-    const tag = tagOf(threadId);
+    const tag = idInKey(threadId);
     return [`${this.#prefix}t:{${tag}}`, `${this.#prefix}i:{${tag}}`];
   }
 
   /** Temporary keys in the thread's slot, in which a copy is put together before it becomes the thread. */
   copyOf(threadId: string): [string, string] {
-    const tag = `{${tagOf(threadId)}}:${randomUUID()}`;
+    const tag = `{${idInKey(threadId)}}:${randomUUID()}`;
     return [`${this.#prefix}ct:${tag}`, `${this.#prefix}ci:${tag}`];
   }
 
@@ -55,25 +55,25 @@ export class KeyNames {
   }
 
   lease(name: string): string {
-    return `${this.#prefix}lease:${tagOf(name)}`;
+    return `${this.#prefix}lease:${idInKey(name)}`;
   }
 
-  /** A hash of check values of keys. It never expires. */
+  /** The Redis hash that holds the check values of encryption keys. It never expires. */
   get keyChecks(): string {
     return `${this.#prefix}keychecks`;
   }
 
   lock(name: string): string {
-    return `${this.#prefix}lock:${tagOf(name)}`;
+    return `${this.#prefix}lock:${idInKey(name)}`;
   }
 
-  /** The index of all runs that have a set: a sorted set, scored by when the run last began to write to another thread. */
+  /** The index of all runs that have a set of threads. It is a sorted set; the score is when the run last began to write to a further thread. */
   get runs(): string {
     return `${this.#prefix}runs`;
   }
 
   /** The set of threads that a run wrote to. Runs with equal hashes share it: readers check the run of each record. */
   run(runId: string): string {
-    return `${this.#prefix}run:${tagOf(runId)}`;
+    return `${this.#prefix}run:${idInKey(runId)}`;
   }
 }

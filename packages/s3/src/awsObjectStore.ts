@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { PutObjectCommandInput, StorageClass } from "@aws-sdk/client-s3";
 import { StratigraphError } from "@stratigraph/core";
-import { msOf, trace } from "@stratigraph/core/internal";
+import { inParallel, msOf, trace } from "@stratigraph/core/internal";
 import type { Check } from "@stratigraph/core/tier";
 import { AwsConnector, type AwsConnection } from "./awsConnector.ts";
 import { attemptsOf, explainAwsError, verdictOf, type Operation } from "./awsErrors.ts";
@@ -137,15 +137,11 @@ export class AwsObjectStore implements ObjectStore {
 
   async delete(keys: readonly string[]): Promise<void> {
     // Delete one by one: batches need checksums that not every server accepts, and there are seldom more than three objects.
-    const left = [...keys];
-    const worker = async (): Promise<void> => {
-      for (let key = left.pop(); key !== undefined; key = left.pop()) {
-        await this.#run("delete", 0, ({ sdk, client }, abortSignal) =>
-          client.send(new sdk.DeleteObjectCommand(this.#at(key)), { abortSignal }),
-        );
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(deletesAtOnce, keys.length) }, worker));
+    await inParallel(keys, deletesAtOnce, (key) =>
+      this.#run("delete", 0, ({ sdk, client }, abortSignal) =>
+        client.send(new sdk.DeleteObjectCommand(this.#at(key)), { abortSignal }),
+      ),
+    );
   }
 
   /** Also answers false, and deletes nothing, if the server doesn't support conditional deletes. AWS has supported them since 2025. */

@@ -75,7 +75,7 @@ export interface ObjectStore {
    */
   setup?(): Promise<void>;
 
-  /** Where the objects are, for a diagnosis. Absent: under the store's name. */
+  /** Where the objects are, for a diagnosis. If the method is absent, a diagnosis shows the store's name. */
   place?(): Promise<StorePlace>;
 
   /** What else there is to look at in storage of this kind, for a diagnosis. Writes nothing. */

@@ -1,7 +1,7 @@
 import { InvalidOptionError, TierSaver, type SaverOptions, type Tier } from "@stratigraph/core";
 import {
   checkOptions,
-  deletesIdle,
+  deleteIdleTask,
   pickOptions,
   saverOptionAdvice,
   saverOptionNames,
@@ -72,7 +72,7 @@ export class TieredSaver extends TierSaver {
     const archiving = new Archiving({ ...parts, stack: this.tier, warm, cold, archiving: this.#archiving });
     return [
       (batch) => archiving.finishDeletions(batch),
-      deletesIdle(parts),
+      deleteIdleTask(parts),
       (batch) => archiving.archive(batch),
       (batch) => archiving.trim(batch),
       sweepsTiers([warm, ...this.#hot, cold], now),

@@ -196,8 +196,8 @@ export const byHandMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a node that was entered by hand at first is given the next one's receipt when the run goes back",
     file: "packages/journal/src/langgraph/place.ts",
-    find: "for (const { checkpointId, parentId } of theirs)",
-    replace: "for (const { checkpointId, parentId } of [] as typeof theirs)",
+    find: "for (const { from, to } of theirs)",
+    replace: "for (const { from, to } of [] as typeof theirs)",
     tests: ["packages/journal/test/byHandAndBack.test.ts"],
   },
   {

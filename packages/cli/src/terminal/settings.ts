@@ -18,12 +18,12 @@ export interface Settings {
   readonly verbose?: boolean;
 }
 
-/** How the result is written, and an error. */
+/** The format in which results and errors are written. */
 export function formatOf({ json, output }: Settings): Format {
   return json === true ? "json" : output;
 }
 
-/** Adds them to a program; commander recognises them before and behind a command's name. */
+/** Adds these options to a program. Commander accepts them before and after the command's name. */
 export function addSettings(program: Command): void {
   const options = [
     new Option("-c, --config <file>", "the config file; default: the nearest stratigraph.config.*").env(

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { operations } from "../../src/operations/index.ts";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -17,6 +19,12 @@ test("names are single lower-case words, each of one operation", () => {
   const names = operations.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   for (const name of names) expect(name).toMatch(/^[a-z]+$/);
+});
+
+test("the guide tells of each", () => {
+  const guide = readFileSync(join(import.meta.dirname, "../../../../docs/guides/command-line.md"), "utf8");
+  const told = ({ name }: { name: string }) => new RegExp(`\`(npx )?(stratigraph )?${name}\\b`).test(guide);
+  expect(operations.filter((operation) => !told(operation)).map(({ name }) => name)).toEqual([]);
 });
 
 describe.each(operations.map((operation) => [operation.name, operation] as const))("%s", (_, operation) => {

@@ -6,6 +6,7 @@ import {
   randomBytes,
   type KeyObject,
 } from "node:crypto";
+import { answerWithin } from "../contract/answerWithin.ts";
 import { concat } from "../encode/bytes.ts";
 import { CodecError } from "./codecError.ts";
 import { deriveHashKey } from "./contentHash.ts";
@@ -184,7 +185,8 @@ export class Cipher {
 
   async #fetch(id: string, source: KeyFunction): Promise<KeyObject> {
     try {
-      return await within(this.#keyTimeoutMs, this.#ask(id, source));
+      const late = () => new Error(`it gave no answer within ${this.#keyTimeoutMs} ms`);
+      return await answerWithin(this.#keyTimeoutMs, () => this.#ask(id, source), late);
     } catch (cause) {
       const why = messageOf(cause);
       const message = `The function of key ${JSON.stringify(id)} failed: ${why}. It is asked again with the next call.`;
@@ -200,21 +202,6 @@ export class Cipher {
     const key = createSecretKey(bytes);
     this.#keys.set(id, key);
     return key;
-  }
-}
-
-/** Resolves as `answer` does. @throws Error where that takes longer than `ms` milliseconds */
-async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it gave no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-    // A rejection after the time limit must not count as unhandled.
-    answer.catch(() => {});
   }
 }
 

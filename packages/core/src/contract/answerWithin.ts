@@ -10,14 +10,19 @@ const looks = 4;
  *
  * @param timeoutMs milliseconds in which the event loop was free to read an answer
  * @param late makes the error that is thrown when time is up
+ * @param signal ends the wait when it is aborted; the call goes on
+ * @throws what `call` and `late` throw; the signal's reason
  */
 export async function answerWithin<T>(
   timeoutMs: number,
   call: () => Promise<T>,
   late: () => Error,
+  signal?: AbortSignal,
 ): Promise<T> {
+  signal?.throwIfAborted();
   let timer: NodeJS.Timeout | undefined;
   let look: NodeJS.Immediate | undefined;
+  let stop = (): void => {};
   const silence = new Promise<never>((_, reject) => {
     const wait = (left: number): void => {
       timer = setTimeout(() => {
@@ -25,11 +30,14 @@ export async function answerWithin<T>(
       }, timeoutMs / looks);
     };
     wait(looks);
+    stop = () => reject(signal?.reason as Error);
+    signal?.addEventListener("abort", stop, { once: true });
   });
   try {
     return await Promise.race([call(), silence]);
   } finally {
     clearTimeout(timer);
     clearImmediate(look);
+    signal?.removeEventListener("abort", stop);
   }
 }

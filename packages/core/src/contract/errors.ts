@@ -72,7 +72,7 @@ export class StratigraphError extends Error {
     this.retryable = retryableCodes.has(code);
   }
 
-  /** What `JSON.stringify` takes: an error's message wouldn't be in it otherwise. Without the stack and the cause. */
+  /** The object that `JSON.stringify` writes. Without this method it would lack the message. The stack and the cause are left out. */
   toJSON(): Readonly<Record<"name" | "code" | "message" | "retryable" | "data", unknown>> {
     const { name, code, message, retryable, data } = this;
     return { name, code, message, retryable, data };
@@ -103,8 +103,9 @@ export class InvalidOptionError extends StratigraphError {
 }
 
 /**
- * Another writer moved the head first, or the storage was set back. `data`: threadId, namespace, checkpointId, parentId, head, expected;
- * where the storage was set back also seen and revision, and no head if there is none.
+ * Another writer moved the head first, or the storage was set back. `data`: threadId, namespace, checkpointId,
+ * parentId, expected, and head if there is one. If the storage was restored to an older state, also seen and
+ * revision.
  */
 export class CheckpointConflictError extends StratigraphError {
   /** @param message replaces the default one, which is about a put */
@@ -151,7 +152,7 @@ export class ThreadDeletedError extends StratigraphError {
  * write. `data`: threadId; where the storage was set back also revision.
  */
 export class StaleReadError extends StratigraphError {
-  /** @param revision where the writer read a later one: the one that the thread is at */
+  /** @param revision the thread's present revision; given only if the writer had read a later one */
   constructor(threadId: string, revision?: number) {
     super(
       "STALE_READ",
@@ -183,11 +184,11 @@ export class CorruptionError extends StratigraphError {
 }
 
 /**
- * A tier knows a thread's head, but no longer holds its bytes, or the archive that has to have them doesn't. `data`: tier, which lacks
+ * A thread's head is known, but its bytes are missing: the tier dropped them, or the archive that should hold them doesn't. `data`: tier, which lacks
  * them, threadId, namespace, checkpointId.
  */
 export class EvictedError extends StratigraphError {
-  /** @param owner the tier that knows the head, where `tier` is the archive that it was moved to */
+  /** @param owner the tier that knows the head. Pass it only if `tier` is the archive that should hold the bytes */
   constructor(
     tier: string,
     at: { threadId: string; namespace: string; checkpointId: string },
@@ -200,8 +201,8 @@ export class EvictedError extends StratigraphError {
         ? `${where} the head ${at.checkpointId} is known to tier ${tier}, its bytes are not there. They were archived to a cold tier: ` +
             `open the thread through a TieredSaver that has that tier, or restore it first.`
         : `${where} tier ${owner} says that checkpoints up to ${at.checkpointId} were archived, and the archive (tier ${tier}) doesn't have ` +
-            `them. Is it another archive, or was it set back to a backup from before? Name the right one, or restore what was written ` +
-            `to it since; nothing was changed.`,
+            `them. It may be the wrong archive, or one that was restored from an older backup. Configure the right archive, ` +
+            `or restore what was written to it after that backup. Nothing was changed.`,
       { tier, ...at },
     );
     this.name = "EvictedError";

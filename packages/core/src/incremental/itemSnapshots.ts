@@ -46,13 +46,13 @@ export class ItemSnapshots {
   add(item: unknown, registry: TypeRegistry): void {
     const start = this.#parts.length;
     this.#starts.push(start);
-    if (this.#isPushed(item, registry)) return;
+    if (this.#tryPush(item, registry)) return;
     this.#parts.length = start;
     this.#parts.push(UNKNOWN);
   }
 
-  /** Also false where a getter or a proxy throws: the item is serialised already, so this must not fail. */
-  #isPushed(item: unknown, registry: TypeRegistry): boolean {
+  /** Adds the parts of an item. Returns false, too, if a getter or a proxy throws: the item is already serialised, so this must not fail. */
+  #tryPush(item: unknown, registry: TypeRegistry): boolean {
     try {
       return this.#push(item, registry);
     } catch {
@@ -113,7 +113,7 @@ export class ItemSnapshots {
   #pushLangChain(value: JsonRecord, prototype: object, registry: TypeRegistry): boolean {
     const known = registry.langChainOf(prototype) ?? registry.langChainCopyOf(value, prototype)?.copy;
     const given = value.lc_kwargs as JsonRecord;
-    // The attributes and secrets of such a class may change without the arguments.
+    // If a class adjusts its arguments, its attributes and secrets may change while the arguments stay the same.
     if (known === undefined || known.adjustsArguments) return false;
     if (Object.getPrototypeOf(given) !== Object.prototype) return false;
     const shape = shapeOf("langchain", prototype, Object.keys(given));

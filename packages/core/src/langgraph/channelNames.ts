@@ -1,5 +1,5 @@
 /**
- * Whether a channel is LangGraph's own, by its name. Such a channel holds nothing of the graph's author, and is no DeltaChannel.
+ * Whether a channel is LangGraph's own, by its name. Such a channel holds no data of the graph's author, and is never a DeltaChannel.
  */
 export function isLangGraphChannel(name: string): boolean {
   return /^(__|branch:|join:)/.test(name);

@@ -8,7 +8,7 @@ import type { ResolvedRetention } from "./retentionOptions.ts";
 import { stepOf, type MaintenanceStep, type MaintenanceTask } from "./steps.ts";
 import { ThreadWalk } from "./threadWalk.ts";
 
-/** What tasks that delete and prune work on. */
+/** What the tasks for deleting and pruning need. */
 export interface RetentionParts {
   readonly tier: Tier;
   readonly coder: CheckpointCoder;
@@ -23,7 +23,7 @@ export interface RetentionParts {
  * Deletes threads that weren't written to for `deleteAfter`. A thread that is written to between the decision and the deletion
  * stays. Writers that come after the deletion get a ThreadDeletedError.
  */
-export function deletesIdle({ tier, retention, forget, now }: RetentionParts): MaintenanceTask {
+export function deleteIdleTask({ tier, retention, forget, now }: RetentionParts): MaintenanceTask {
   const { deleteAfterMs } = retention;
   const walk = new ThreadWalk(tier);
   return async function* deleteIdle(batch: Batch): AsyncGenerator<MaintenanceStep> {
@@ -40,7 +40,7 @@ export function deletesIdle({ tier, retention, forget, now }: RetentionParts): M
 }
 
 /** Prunes threads in use. What is pruned is gone for good. */
-export function prunesInUse({ tier, coder, retention, forget, now }: RetentionParts): MaintenanceTask {
+export function pruneInUseTask({ tier, coder, retention, forget, now }: RetentionParts): MaintenanceTask {
   const walk = new PruneWalk(tier, coder, retention, now);
   return (batch) =>
     walk.steps(batch, "prune", async (threadId, rule) => {

@@ -1,7 +1,7 @@
 import { answerWithin } from "../contract/answerWithin.ts";
 import type { Tier } from "../contract/tier.ts";
 import { diagnoses, type DiagnoseRequest, type Diagnosis } from "../contract/tierExtensions.ts";
-import { pingTier, silent } from "./health.ts";
+import { pingTier, silentTierError } from "./health.ts";
 
 /** What a check found. */
 export type Finding = Pick<Diagnosis, "status" | "found" | "advice">;
@@ -34,7 +34,7 @@ export async function checkUp<Facts>(
   { role, timeoutMs }: DiagnoseRequest,
 ): Promise<readonly Diagnosis[]> {
   const inTime = <T>(work: () => Promise<T>): Promise<T> =>
-    answerWithin(timeoutMs, work, () => silent(tier, timeoutMs));
+    answerWithin(timeoutMs, work, () => silentTierError(tier, timeoutMs));
   let facts: Facts;
   try {
     facts = await inTime(connect);

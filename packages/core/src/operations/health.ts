@@ -92,7 +92,7 @@ export async function tierHealth(
   const began = performance.now();
   const taken = (): number => Math.round(performance.now() - began);
   try {
-    await answerWithin(timeoutMs, ping, () => silent(name, timeoutMs));
+    await answerWithin(timeoutMs, ping, () => silentTierError(name, timeoutMs));
     return { name, role, ok: true, ms: taken() };
   } catch (error) {
     return { name, role, ok: false, ms: taken(), error };
@@ -107,7 +107,7 @@ export async function pingTier(tier: Tier): Promise<void> {
 }
 
 /** The error of a tier that gave no answer in time. */
-export function silent(tier: string, timeoutMs: number): StratigraphError {
+export function silentTierError(tier: string, timeoutMs: number): StratigraphError {
   return new StratigraphError(
     "UNAVAILABLE",
     `Tier ${tier} gave no answer within ${timeoutMs} ms. It hangs, or it can't be reached.`,

@@ -4,11 +4,11 @@ import { checkpointKey } from "../contract/keys.ts";
 import type { Blob, BlobHash, BlobInfo, ListedCheckpoint, Tier } from "../contract/tier.ts";
 
 /**
- * How much of a thread is read and appended together, in bytes. A checkpoint that has more goes alone. It is larger than most threads,
- * which so are one part.
+ * How much of a thread is read and appended together, in bytes. A checkpoint that has more goes alone. Most
+ * threads are smaller, so they are one part.
  */
 export const partBytes = 8 << 20;
-/** What a checkpoint counts for besides its bytes, so that a part doesn't have any number of small ones. */
+/** Bytes that are added to the size of each checkpoint, so that a part can't hold too many small ones. */
 const overhead = 512;
 /** How often a part is listed, if somebody puts newer checkpoints meanwhile. */
 const mostTries = 5;
@@ -22,7 +22,7 @@ export interface ThreadPart {
 
 /** A thread that is read as a whole, in parts of bounded size. */
 export interface ThreadReading {
-  /** Of all checkpoints, by {@link checkpointKey}. */
+  /** The {@link checkpointKey} of every checkpoint. */
   readonly keys: ReadonlySet<string>;
   /** By namespace. */
   readonly heads: ReadonlyMap<string, string>;
@@ -35,8 +35,9 @@ export interface ThreadReading {
 }
 
 /**
- * Begins to read a whole thread. A thread that fits into one part is read here, by one listing. Of a larger one only the outline is
- * read here, and later each part by a listing of its own: what is held is one part, and a few hundred bytes for each checkpoint and blob.
+ * Begins to read a whole thread. A thread that fits into one part is read here, by one listing. For a larger
+ * thread only the outline is read here; each part is listed when it is asked for. Memory holds one part, and a
+ * few hundred bytes for each checkpoint and blob.
  * @param isLarge whether it is known not to fit into one part
  * @returns undefined where the tier has no checkpoints of the thread
  */
@@ -46,7 +47,7 @@ export async function readInParts(
   isLarge = false,
 ): Promise<ThreadReading | undefined> {
   const read = isLarge ? undefined : await readSmall(tier, threadId);
-  const reading = read ?? (await outlined(tier, threadId));
+  const reading = read ?? (await readOutline(tier, threadId));
   return reading.keys.size === 0 ? undefined : reading;
 }
 
@@ -57,7 +58,7 @@ async function readSmall(tier: Tier, threadId: string): Promise<ThreadReading | 
   const counted = new Set<BlobHash>();
   let bytes = 0;
   for await (const listed of tier.list({ threadId })) {
-    bytes += bodiesOf(listed);
+    bytes += bodyBytesOf(listed);
     for (const { hash, bytes: content } of blobsOf(listed, counted)) {
       counted.add(hash);
       bytes += content.length;
@@ -88,12 +89,12 @@ interface Outlined {
 
 /** Checkpoints that are listed together. */
 interface Span {
-  /** The next later id; absent for the newest checkpoints. */
+  /** The oldest id of the next span: all of this span are older. Undefined for the span with the newest checkpoints. */
   readonly before: string | undefined;
   readonly keys: ReadonlySet<string>;
 }
 
-async function outlined(tier: Tier, threadId: string): Promise<ThreadReading> {
+async function readOutline(tier: Tier, threadId: string): Promise<ThreadReading> {
   const infos = new Map<BlobHash, BlobInfo>();
   for (const info of await tier.blobs(threadId)) infos.set(info.hash, info);
   const keys = new Set<string>();
@@ -105,7 +106,7 @@ async function outlined(tier: Tier, threadId: string): Promise<ThreadReading> {
     keys.add(key);
     heads.add(listed);
     const blobs = [...namedBlobs(record, writes)].flatMap((hash) => infos.get(hash) ?? []);
-    newestFirst.push({ id: record.checkpointId, key, bytes: bodiesOf(listed), blobs });
+    newestFirst.push({ id: record.checkpointId, key, bytes: bodyBytesOf(listed), blobs });
   }
   const { spans, bytes } = spansOf(newestFirst, infos);
   return {
@@ -181,14 +182,14 @@ async function listSpan(
     }
     if (found.length === keys.size) return found.reverse();
     if (others <= later) break;
-    // Somebody put newer ones since the outline was read, and they took places.
+    // Somebody put newer checkpoints since the outline was read, and these used up a part of the limit.
     later = others;
   }
   throw new StaleReadError(threadId);
 }
 
 /**
- * The heads of a thread, as pages of a listing tell them. A head that moves between two pages is the one whose checkpoint was listed.
+ * The heads of a thread, as pages of a listing tell them. If a head moves between two pages, the one whose checkpoint was listed counts.
  */
 class Heads {
   readonly #told = new Map<string, Set<string>>();
@@ -213,7 +214,7 @@ class Heads {
   }
 }
 
-function bodiesOf({ record, writes }: ListedCheckpoint): number {
+function bodyBytesOf({ record, writes }: ListedCheckpoint): number {
   return writes.reduce((sum, { body }) => sum + body.length, record.body.length);
 }
 

@@ -60,7 +60,7 @@ import {
 } from "../maintenance/maintainOptions.ts";
 import { Maintenance } from "../maintenance/maintenance.ts";
 import { repeated, stopAll, type Repeated } from "../maintenance/repeated.ts";
-import { deletesIdle, prunesInUse, type RetentionParts } from "../maintenance/retention.ts";
+import { deleteIdleTask, pruneInUseTask, type RetentionParts } from "../maintenance/retention.ts";
 import { checkRetention, type ResolvedRetention } from "../maintenance/retentionOptions.ts";
 import type { MaintenanceReport, MaintenanceTask } from "../maintenance/steps.ts";
 import { sweepsTiers } from "../maintenance/sweepsTiers.ts";
@@ -221,7 +221,7 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /** The tasks of maintenance, in order. Savers over several tiers override it, because they have more to do. */
   protected maintenanceTasks(parts: RetentionParts): readonly MaintenanceTask[] {
-    return [deletesIdle(parts), prunesInUse(parts), sweepsTiers([parts.tier], parts.now)];
+    return [deleteIdleTask(parts), pruneInUseTask(parts), sweepsTiers([parts.tier], parts.now)];
   }
 
   /**

@@ -15,9 +15,10 @@ const ERROR_CLASSES: Readonly<Record<string, ErrorConstructor>> = {
 /** Builds an Error from its message and its revived kwargs, leaving out those of the wrong type. */
 export function decodeError(message: string, kwargs: JsonRecord): Error {
   const error = construct(message, kwargs);
-  if (typeof kwargs.stack === "string") hidden(error, "stack", kwargs.stack);
-  if (typeof kwargs.name === "string" && kwargs.class !== "DOMException") hidden(error, "name", kwargs.name);
-  if (Object.hasOwn(kwargs, "cause")) hidden(error, "cause", kwargs.cause);
+  if (typeof kwargs.stack === "string") setHidden(error, "stack", kwargs.stack);
+  if (typeof kwargs.name === "string" && kwargs.class !== "DOMException")
+    setHidden(error, "name", kwargs.name);
+  if (Object.hasOwn(kwargs, "cause")) setHidden(error, "cause", kwargs.cause);
   if (typeof kwargs.properties === "object" && kwargs.properties !== null) {
     for (const [key, value] of Object.entries(kwargs.properties)) {
       Object.defineProperty(error, key, { value, writable: true, enumerable: true, configurable: true });
@@ -38,7 +39,7 @@ function construct(message: string, kwargs: JsonRecord): Error {
   return new errorClass(message);
 }
 
-/** Sets a property as those of a new Error are: writable, but not enumerable. */
-function hidden(error: Error, key: string, value: unknown): void {
+/** Sets a property that is writable but not enumerable, as the properties of a new Error are. */
+function setHidden(error: Error, key: string, value: unknown): void {
   Object.defineProperty(error, key, { value, writable: true, enumerable: false, configurable: true });
 }

@@ -1,5 +1,5 @@
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
-import { checkOptions, validId } from "@stratigraph/core/internal";
+import { checkOptions, inParallel, validId } from "@stratigraph/core/internal";
 import type { CallSite } from "../calls/plannedCall.ts";
 import { currentCall, type CurrentCall } from "../calls/currentCall.ts";
 import { isParentCommand } from "../calls/outcomes.ts";
@@ -11,7 +11,7 @@ import type { KnownBy } from "../log/entry.ts";
 import { ownPrefix } from "../log/ownCalls.ts";
 import type { CallOptions } from "../options.ts";
 import { partsOf, type JournalParts } from "../parts.ts";
-import { inGroups, notBegun, onePerWorker, type Turn } from "./groups.ts";
+import { inGroups, notBegun, type Turn } from "./groups.ts";
 import { plannedItems, type PlannedItem } from "./plannedItems.ts";
 import { Tally, type BatchProgress, type BatchResult } from "./tally.ts";
 
@@ -117,7 +117,7 @@ export async function batch<T>(
       else throw error;
     }
   };
-  if (effects === "once") await onePerWorker(open, concurrency, signal, make);
+  if (effects === "once") await inParallel(open, concurrency, (item) => make(item, (work) => work()), signal);
   else await inGroups(open, { size: every, concurrency, signal }, make);
   signal?.throwIfAborted();
   return tally.result;

@@ -9,29 +9,6 @@ export const notBegun = Object.assign(new Error("the batch was ended before the 
   certain: true,
 });
 
-/** Works on one item per worker: each is claimed right before it begins, and recorded right after it ended. */
-export async function onePerWorker<T>(
-  items: readonly T[],
-  workers: number,
-  signal: AbortSignal | undefined,
-  make: Make<T>,
-): Promise<void> {
-  const queue = items.values();
-  let failed = false;
-  const worker = async (): Promise<void> => {
-    try {
-      for (const item of queue) {
-        if (failed || signal?.aborted === true) return;
-        await make(item, (work) => work());
-      }
-    } catch (error) {
-      failed = true;
-      throw error;
-    }
-  };
-  await allOf(Array.from({ length: Math.min(workers, items.length) }, worker));
-}
-
 /**
  * Works on items in groups. The items of a group are claimed together, and what came of them is recorded together, so that a group takes
  * two appends, however many items it has.

@@ -1,7 +1,7 @@
 // long file: the protocol of a call, which is read as one piece
 import { setTimeout as sleep } from "node:timers/promises";
 import { ThreadDeletedError, type TierSaver } from "@stratigraph/core";
-import { messageOf } from "@stratigraph/core/internal";
+import { answerWithin, messageOf } from "@stratigraph/core/internal";
 import {
   AmbiguousOutcomeError,
   duplicateCall,
@@ -9,6 +9,7 @@ import {
   resultNotKept,
   sameName,
   stillRuns,
+  tookLonger,
 } from "../errors.ts";
 import type { Calls } from "../log/calls.ts";
 import type { CallState } from "../log/callState.ts";
@@ -26,7 +27,6 @@ import type { CallOutcome, PlannedCall } from "./plannedCall.ts";
 import { eventOfCall, resolveCall, type Knowledge } from "./resolve.ts";
 import type { Ending } from "./results.ts";
 import type { Session } from "./session.ts";
-import { within } from "./within.ts";
 import { newIdempotencyKey } from "./idempotencyKey.ts";
 
 /** How long to wait before looking again at a call that another process runs: first and longest, in milliseconds. */
@@ -163,11 +163,8 @@ export class CallRunner {
   async #ended(other: Promise<unknown>, { request, site }: PlannedCall): Promise<void> {
     const { log, waitMs } = this.#parts;
     try {
-      await within(
-        other.catch(() => undefined),
-        waitMs,
-        site.signal,
-      );
+      const ended = () => other.catch(() => undefined);
+      await answerWithin(waitMs, ended, () => tookLonger(waitMs), site.signal);
     } catch (error) {
       if (site.signal?.aborted === true) throw error;
       const why = `by this process, and didn't end within ${waitMs} ms. It isn't made a second time: make it again later for its result, or allow more time by the option wait.`;

@@ -1,4 +1,5 @@
-import { AmbiguousOutcomeError } from "../errors.ts";
+import { answerWithin } from "@stratigraph/core/internal";
+import { AmbiguousOutcomeError, tookLonger } from "../errors.ts";
 import type { Approval, CallState } from "../log/callState.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
 import type { CallOptions, Policy, Reconciled, UnknownCall } from "../options.ts";
@@ -16,7 +17,6 @@ import {
 } from "./questions.ts";
 import { eventOfCall } from "./resolve.ts";
 import { hasEqualArgs } from "./namedCall.ts";
-import { within } from "./within.ts";
 
 /** Longest reason that is kept of a denial or an approval, in UTF-16 units. */
 const longestReason = 2000;
@@ -152,7 +152,11 @@ export class Gate {
       where,
     };
     try {
-      const found: unknown = await within(Promise.resolve(reconcile(unknown)), this.#timeoutMs);
+      const found: unknown = await answerWithin(
+        this.#timeoutMs,
+        async () => await reconcile(unknown),
+        () => tookLonger(this.#timeoutMs),
+      );
       if (found === undefined) return undefined;
       const { happened, result } = Object(found) as { happened?: unknown; result?: unknown };
       if (happened === true) return { happened, result };

@@ -1,8 +1,7 @@
 import type { Duration } from "@stratigraph/core";
-import { waitMsOf } from "@stratigraph/core/internal";
-import { keptError } from "../errors.ts";
+import { answerWithin, waitMsOf } from "@stratigraph/core/internal";
+import { keptError, tookLonger } from "../errors.ts";
 import type { Policy, PolicyCall } from "../options.ts";
-import { within } from "./within.ts";
 
 /** What the policy says. Errors, silence and answers that aren't one deny. */
 export async function judged(
@@ -11,7 +10,11 @@ export async function judged(
   timeoutMs: number,
 ): Promise<true | { deny: string } | { ask: string; validForMs?: number | undefined }> {
   try {
-    const answer: unknown = await within(Promise.resolve(policy(call)), timeoutMs);
+    const answer: unknown = await answerWithin(
+      timeoutMs,
+      async () => await policy(call),
+      () => tookLonger(timeoutMs),
+    );
     if (answer === true) return true;
     if (answer === false) return { deny: "the policy doesn't allow it" };
     const { deny, ask, validFor } = Object(answer) as { deny?: unknown; ask?: unknown; validFor?: Duration };

@@ -28,13 +28,7 @@ export class Edits {
    * @param to what came of it
    * @param asking the node that makes an equal call now, which may be the other one under a new name
    */
-  async of(
-    namespace: string,
-    from: string | undefined,
-    to: string | undefined,
-    node: string,
-    asking: string,
-  ): Promise<AfterEdit> {
+  async of(namespace: string, from: string, to: string, node: string, asking: string): Promise<AfterEdit> {
     const [before, now] = await Promise.all([from, to].map((id) => this.#bodyAt(namespace, id)));
     if (before === undefined || now === undefined) return "elsewhere";
     const due = (channel: string): boolean => channel === `branch:to:${node}` || channel === "__pregel_tasks";

@@ -28,13 +28,19 @@ async function* wayBack(saver: TierSaver, at: Configurable): AsyncGenerator<Ance
   }
 }
 
-/** The checkpoints that no step ended with, on each of two ways back to where they part, newest first. */
+/** A checkpoint that an edit made of another one. */
+interface Edit {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The edits on each of two ways back to where they part, newest first. */
 export async function editsSince(
   saver: TierSaver,
   one: Configurable,
   other: Configurable,
-): Promise<readonly [Ancestor[], Ancestor[]]> {
-  const edits: [Ancestor[], Ancestor[]] = [[], []];
+): Promise<readonly [Edit[], Edit[]]> {
+  const edits: [Edit[], Edit[]] = [[], []];
   const ways = [wayBack(saver, one), wayBack(saver, other)] as const;
   const at = await Promise.all(ways.map((way) => way.next()));
   try {
@@ -43,8 +49,8 @@ export async function editsSince(
       if (!ours || !theirs || ours.checkpointId === theirs.checkpointId) return edits;
       // Ids of checkpoints begin with the time, so that the newer one isn't on the other way.
       const side = ours.checkpointId > theirs.checkpointId ? 0 : 1;
-      const newer = side === 0 ? ours : theirs;
-      if (!(await newer.endsStep())) edits[side].push(newer);
+      const { checkpointId: to, parentId: from, ...newer } = side === 0 ? ours : theirs;
+      if (from !== undefined && !(await newer.endsStep())) edits[side].push({ from, to });
       at[side] = await ways[side].next();
     }
   } finally {

@@ -144,7 +144,7 @@ export class Place {
         if (!past.onlyEdited(level.checkpoint)) return "elsewhere";
         const [node, asking] = [nodeAt(levels, n, there), nodeAt(this.#levels, n, this.#where)];
         if (node === asking) return "elsewhere";
-        return await this.#edits.of(here.namespace, level.checkpoint, here.checkpoint, node, asking);
+        return await this.#edits.of(here.namespace, level.checkpoint!, here.checkpoint!, node, asking);
       }
       if (!isSameThread) return "elsewhere";
       if (level.task !== here.task) {
@@ -176,12 +176,12 @@ export class Place {
       configurableOf(this.#threadId, here),
       configurableOf(there.thread ?? this.#journal, other),
     );
-    for (const { checkpointId, parentId } of ours) {
-      const became = await this.#edits.of(namespace, parentId, checkpointId, node, asking);
+    for (const { from, to } of ours) {
+      const became = await this.#edits.of(namespace, from, to, node, asking);
       if (became !== "elsewhere") return became;
     }
-    for (const { checkpointId, parentId } of theirs)
-      if ((await this.#edits.of(namespace, parentId, checkpointId, asking, node)) !== "elsewhere")
+    for (const { from, to } of theirs)
+      if ((await this.#edits.of(namespace, from, to, asking, node)) !== "elsewhere")
         return "ended or renamed";
     return "elsewhere";
   }

@@ -42,7 +42,7 @@ export async function diagnose(
           name: "rights",
           look: async () => {
             const { rows } = await executor.run({ ...sql.missingRights, values: [schema] });
-            // A schema that isn't there denies nothing.
+            // If the schema doesn't exist, no rights can be missing in it.
             const isThere = rows.length > 0 || (await installed(executor, sql.diagnosedSchema)).length > 0;
             if (!isThere) return undefined;
             return rightsFinding(
@@ -111,7 +111,7 @@ function schemaFinding(
   return { status: "ok", found: `Schema ${schema} is set up (migration ${newest}).` };
 }
 
-/** Most missing rights that are named. */
+/** How many missing rights a finding names at most. */
 const namedRights = 4;
 
 function rightsFinding(
@@ -140,7 +140,8 @@ function writableFinding({ standby, readOnly }: ServerFacts, { role }: DiagnoseR
       ? { status: "ok", found: "The server is a standby, as a replica has to be." }
       : {
           status: "warning",
-          found: "The server is no standby: reads that fall back to it may find something else.",
+          found:
+            "The server is not a standby: reads that fall back to it may find other data than the primary has.",
           advice: "Name a streaming replica of the warm tier as replica.",
         };
   if (standby || readOnly)
@@ -175,7 +176,7 @@ function durabilityFinding({
       status: "warning",
       found:
         "synchronous_commit is off: a crash loses the newest checkpoints, up to a second of them, though they were acknowledged.",
-      advice: `alter database ${quotedSchema(database)} set synchronous_commit = on; (and look for it at the role and in the URL)`,
+      advice: `alter database ${quotedSchema(database)} set synchronous_commit = on; (and check whether the role or the URL sets it, too)`,
     };
   return {
     status: "ok",

@@ -20,8 +20,8 @@ const tasks: readonly (readonly [task: string, path: string | undefined])[] = [
 const expected = ["4-task", "5-task", "8-task", "9-task", "7-task", "1-task", "2-task"];
 
 /**
- * Paths sorted by code point. By UTF-16 code units U+1F600 would come before U+E000, because it begins with 0xD83D, and in the collation
- * of a language digits, capitals and small letters would be sorted differently.
+ * Paths sorted by code point. Sorted by UTF-16 code units, U+1F600 would come before U+E000, because it begins
+ * with 0xD83D. The collation of a language would sort digits, capitals and small letters in another order.
  */
 const byCodePoint = [
   "",

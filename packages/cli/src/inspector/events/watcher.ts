@@ -1,4 +1,5 @@
 import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
+import { inParallel } from "@stratigraph/core/internal";
 import { answerTo, type ErrorBody } from "../api/errors.ts";
 
 /** Most threads that are looked at at the same time. */
@@ -126,15 +127,11 @@ async function newestOf({ tier }: TierSaver): Promise<string> {
 }
 
 async function revisionsOf({ tier }: TierSaver, threads: Iterable<string>): Promise<Map<string, string>> {
-  const left = [...threads];
   const found = new Map<string, string>();
-  const work = async (): Promise<void> => {
-    for (let threadId = left.pop(); threadId !== undefined; threadId = left.pop()) {
-      const revision = await revisionOf(tier, threadId);
-      if (revision !== undefined) found.set(threadId, revision);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(mostAtOnce, left.length) }, work));
+  await inParallel([...threads], mostAtOnce, async (threadId) => {
+    const revision = await revisionOf(tier, threadId);
+    if (revision !== undefined) found.set(threadId, revision);
+  });
   return found;
 }
 

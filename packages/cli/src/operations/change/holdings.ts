@@ -5,7 +5,7 @@ import { bytesText } from "../render/units.ts";
 
 /** What the storages hold of a thread, as output. */
 export const holdingsShape = {
-  checkpoints: z.number().describe("How many the storage that has most of them has."),
+  checkpoints: z.number().describe("The number of checkpoints in the storage that has the most."),
   bytes: z.number().describe("Stored bytes, in all storages together."),
   where: z.array(
     z.object({

@@ -36,7 +36,7 @@ const place = z.object({
   last: z
     .object({ thread: z.string(), namespace: z.string(), checkpoint: z.string() })
     .optional()
-    .describe("The conflict that was listed last, where the threads at the cursor have more."),
+    .describe("The conflict that was listed last. Absent unless the threads at the cursor have more."),
 });
 
 type Place = z.output<typeof place>;
@@ -63,7 +63,7 @@ export const conflicts = operation({
   args: ["thread"],
   input: z.object({
     thread: fields.thread.optional().describe("Only of this thread. Default: of all threads."),
-    archived: flag("Of all threads, also those in the archive: each of them is read from there."),
+    archived: flag("Without a thread: look at archived threads, too. Each of them is read from the archive."),
     limit: fields.limit,
     cursor: fields.cursor,
   }),
@@ -117,14 +117,14 @@ async function ofAllThreads(
 ): Promise<{ items: Item[]; threads: number; skipped: number; failed: Failures; cursor?: string }> {
   const items: Item[] = [];
   const failed: Failures = [];
-  const readable = (conflict: Conflict): Promise<Item | undefined> =>
+  const itemUnlessDamaged = (conflict: Conflict): Promise<Item | undefined> =>
     unlessDamaged(conflict.threadId, failed, undefined, () => itemOf(saver, conflict));
   let [threads, skipped] = [0, 0];
   let here = from;
   for (;;) {
     const isEnough = threads + skipped >= mostThreads || items.length >= limit || context.signal.aborted;
     if (isEnough) return { items, threads, skipped, failed, cursor: encodeCursor(here) };
-    // A thread that is written to meanwhile moves to the end of this order, and comes again rather than not at all.
+    // A thread that is written to meanwhile moves to the end of this order. It may be listed twice, but is never missed.
     const listed = await saver.listThreads({ order: "oldest", limit: together, cursor: here.threads });
     const some = listed.threads.filter(({ evicted }) => archived || !evicted);
     skipped += listed.threads.length - some.length;
@@ -132,7 +132,12 @@ async function ofAllThreads(
     const found = await Promise.all(
       some.map(({ threadId }) => unlessDamaged(threadId, failed, [], () => saver.conflicts(threadId))),
     );
-    const { items: more, next } = await page(found.flat(), here.last, limit - items.length, readable);
+    const { items: more, next } = await page(
+      found.flat(),
+      here.last,
+      limit - items.length,
+      itemUnlessDamaged,
+    );
     items.push(...more);
     context.progress({ done: threads, unit: "threads", at: listed.threads.at(-1)?.threadId });
     if (next !== undefined)
@@ -148,7 +153,7 @@ async function ofAllThreads(
   }
 }
 
-/** What `read` finds in a thread. One that can't be read is noted, and the others are looked at. @throws StratigraphError on outages */
+/** Returns what `read` returns. If the thread can't be read, adds it to `failed` and returns `otherwise`. @throws StratigraphError on outages */
 async function unlessDamaged<T>(
   thread: string,
   failed: Failures,
@@ -211,5 +216,5 @@ async function itemOf(saver: TierSaver, conflict: Conflict): Promise<Item> {
 
 function placeOf(cursor: string): Place {
   const isPlace = (value: unknown): value is Place => place.safeParse(value).success;
-  return decodeCursor(cursor, isPlace, "Pass the cursor of the page before as it was.");
+  return decodeCursor(cursor, isPlace, "Pass the cursor of the previous page unchanged.");
 }

@@ -1,6 +1,11 @@
 import { ERROR, INTERRUPT } from "@langchain/langgraph-checkpoint";
 import { NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
-import { isControlChannel, isLangGraphChannel, type DecodedBody } from "@stratigraph/core/internal";
+import {
+  inParallel,
+  isControlChannel,
+  isLangGraphChannel,
+  type DecodedBody,
+} from "@stratigraph/core/internal";
 import { isReserved, type StoredCheckpoint } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { columns } from "../render/columns.ts";
@@ -77,12 +82,10 @@ export const glance = operation({
     const saver = await context.saver();
     const redaction = new Redaction(context.redact);
     const items: Item[] = [];
-    const left = [...threads.entries()];
-    const work = async (): Promise<void> => {
-      for (let next = left.shift(); next !== undefined && !context.signal.aborted; next = left.shift())
-        items[next[0]] = await lookAt(saver, next[1], redaction);
+    const look = async ([n, thread]: [number, string]) => {
+      items[n] = await lookAt(saver, thread, redaction);
     };
-    await Promise.all(Array.from({ length: Math.min(together, left.length) }, work));
+    await inParallel([...threads.entries()], together, look, context.signal);
     return { items: items.filter((each) => each !== undefined) };
   },
   *render({ items }) {

@@ -14,14 +14,16 @@ export const keys = operation({
   args: ["thread"],
   examples: ["stratigraph keys", "stratigraph keys ada bob"],
   input: z.object({
-    thread: texts("Ids of threads, taken literally. Default: all; everything is read once."),
+    thread: texts(
+      "Ids of threads, taken literally. Default: all threads. All stored data is then read once.",
+    ),
   }),
   output: z.object({
     items: z.array(
       z.object({
         key: z.string().optional().describe("Id of the key; absent for what isn't encrypted."),
         threads: z.number().describe("Threads that hold something under it."),
-        checkpoints: z.number().describe("Without their values."),
+        checkpoints: z.number().describe("Checkpoints under it. Their values are counted in `values`."),
         writes: z.number().describe("Batches of pending writes."),
         values: z.number(),
       }),

@@ -1,5 +1,6 @@
 import { lineage } from "@stratigraph/branch";
 import { CorruptionError, type ThreadInfo, type TierSaver } from "@stratigraph/core";
+import { inParallel } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { isRedacted, type Redaction } from "../values/redaction.ts";
 import { Records } from "./records.ts";
@@ -42,13 +43,11 @@ export async function detailsOf(
   threads: readonly ThreadInfo[],
   redaction: Redaction,
 ): Promise<Map<string, ThreadDetails>> {
-  const left = threads.filter(({ evicted }) => !evicted);
   const found = new Map<string, ThreadDetails>();
-  const work = async (): Promise<void> => {
-    for (let info = left.pop(); info !== undefined; info = left.pop())
-      found.set(info.threadId, await detailsOfThread(saver, info, redaction));
-  };
-  await Promise.all(Array.from({ length: Math.min(together, left.length) }, work));
+  const here = threads.filter(({ evicted }) => !evicted);
+  await inParallel(here, together, async (info) => {
+    found.set(info.threadId, await detailsOfThread(saver, info, redaction));
+  });
   return found;
 }
 

@@ -1,7 +1,7 @@
 import { CheckpointConflictError, type TierSaver } from "@stratigraph/core";
 import { mainLine } from "../table/address.ts";
 
-/** Most checkpoints that are listed of one run. */
+/** How many checkpoints of one run are listed at most. */
 export const mostListed = 1000;
 
 /** What a run wrote: the head now, and the checkpoints of the main line since it began, newest first. */
@@ -13,7 +13,7 @@ export interface Written {
 /**
  * The checkpoints that a thread has got since a run began.
  * @param before the head before the run
- * @param told ids of checkpoints that the run told of
+ * @param told ids of the checkpoints that the run reported
  * @throws CheckpointConflictError where what the run wrote isn't on the main line: another writer was first
  */
 export async function writtenSince(

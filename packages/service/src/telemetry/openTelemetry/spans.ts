@@ -16,7 +16,10 @@ export function spanTracer({ trace, context }: CalledApi, conversations: boolean
   return {
     begin(event: Begun): Span {
       const around = context.active();
-      const attributes = { ...beginning(event), ...(conversations ? conversation(event) : {}) };
+      const attributes = {
+        ...startAttributes(event),
+        ...(conversations ? conversationAttributes(event) : {}),
+      };
       const isCall = event.type === "call-start";
       const name = isCall ? `${event.method} ${event.tier}` : `stratigraph.${event.method}`;
       const span = tracer.startSpan(name, { kind: isCall ? client : internal, attributes }, around);
@@ -24,7 +27,7 @@ export function spanTracer({ trace, context }: CalledApi, conversations: boolean
       return {
         run: (work) => context.with(inside, work),
         end: (ended) => {
-          span.setAttributes(ending(ended));
+          span.setAttributes(endAttributes(ended));
           if (ended.error !== undefined) {
             const told = conversations ? ended.error : namelessError(ended.error, ended.threadId);
             const error = asError(told);
@@ -38,7 +41,7 @@ export function spanTracer({ trace, context }: CalledApi, conversations: boolean
   };
 }
 
-function beginning(event: Begun): Attributes {
+function startAttributes(event: Begun): Attributes {
   if (event.type === "call-start")
     return {
       "db.system.name": systemOf(event.tier),
@@ -50,11 +53,11 @@ function beginning(event: Begun): Attributes {
   return namespace === undefined ? {} : { "stratigraph.checkpoint.namespace": namespace };
 }
 
-function conversation({ threadId }: Begun): Attributes {
+function conversationAttributes({ threadId }: Begun): Attributes {
   return typeof threadId === "string" ? { "gen_ai.conversation.id": threadId } : {};
 }
 
-function ending(event: Ended): Attributes {
+function endAttributes(event: Ended): Attributes {
   const told: Record<string, string | number | undefined> =
     event.type === "call"
       ? { "stratigraph.sent": event.sent, "stratigraph.received": event.received }
@@ -73,7 +76,7 @@ function ending(event: Ended): Attributes {
   );
 }
 
-/** What a database answered, such as PostgreSQL's five letters, where an error of ours was caused by that. */
+/** The database's error code, such as PostgreSQL's five characters, if a database error caused ours. */
 function sqlState(error: unknown): string | undefined {
   const { cause } = Object(error) as { cause?: unknown };
   const { code } = Object(cause) as { code?: unknown };

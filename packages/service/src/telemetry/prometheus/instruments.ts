@@ -10,7 +10,7 @@ import {
 import { allMetrics, type Recorder } from "../recorder.ts";
 import type { CalledClient, PrometheusRegistry } from "./client.ts";
 
-/** Metrics of `prom-client` for every metric, in one registry. */
+/** A `prom-client` metric for each of our metrics, all in one registry. */
 export class PrometheusInstruments implements Recorder {
   readonly #registry: PrometheusRegistry;
   readonly #record = new Map<MetricKey, (value: number, labels: Labels) => void>();
@@ -23,9 +23,9 @@ export class PrometheusInstruments implements Recorder {
       throw new InvalidOptionError(
         "prometheus",
         `a registry that has ${prometheusName(taken)} already`,
-        "Call observe() once in a process, stop() the one before, or pass another registry.",
+        "Call observe() only once in a process, call stop() on the earlier one first, or pass another registry.",
       );
-    for (const [key, metric] of allMetrics) this.#record.set(key, instrument(client, registry, metric));
+    for (const [key, metric] of allMetrics) this.#record.set(key, createRecorder(client, registry, metric));
   }
 
   record(metric: MetricKey, value: number, labels: Labels): void {
@@ -40,7 +40,7 @@ export class PrometheusInstruments implements Recorder {
   }
 }
 
-function instrument(
+function createRecorder(
   client: CalledClient,
   registry: PrometheusRegistry,
   metric: Metric,
