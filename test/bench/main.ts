@@ -144,7 +144,7 @@ async function availableSavers(url: string, wanted: string[]): Promise<SaverId[]
 }
 
 async function sections(only: string[]): Promise<Section[]> {
-  const folder = new URL("./sections", import.meta.url);
+  const folder = new URL("./sections/", import.meta.url);
   const files = readdirSync(folder).filter((file) => file.endsWith(".ts"));
   const all = await Promise.all(files.map((file) => import(new URL(file, folder).href) as Promise<Section>));
   const unknown = only.filter((name) => !all.some((section) => section.name === name));
