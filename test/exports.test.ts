@@ -81,6 +81,15 @@ test("what users can import is little enough to be learnt", async () => {
   expect(values.length).toBeLessThanOrEqual(170);
 });
 
+test("a public name means one thing: no two packages have one of their own by it", () => {
+  const { stratigraph: _handedOn, ...listed } = JSON.parse(readFileSync(snapshotFile, "utf8")) as Record<
+    string,
+    Exports
+  >;
+  const names = Object.values(listed).flatMap(({ values, types }) => [...values, ...types]);
+  expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
+});
+
 test("core imports only the Node built-ins on the list", () => {
   const used = coreFiles()
     .flatMap((file) => ts.preProcessFile(readFileSync(file, "utf8")).importedFiles)

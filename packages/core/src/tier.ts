@@ -7,7 +7,7 @@ export { isListed } from "./contract/isListed.ts";
 export { addressKey, checkpointKey } from "./contract/keys.ts";
 export { checkTier } from "./contract/checkTier.ts";
 export { closedError } from "./contract/errors.ts";
-export type { Check, CheckUp, Finding } from "./operations/checkUp.ts";
+export type { Check, CheckUp, CheckResult } from "./operations/checkUp.ts";
 export type { HealthReporter } from "./operations/health.ts";
 export { isKeptWhole, isReserved, reservedNamespaces } from "./contract/reservedNamespaces.ts";
 export { checkStoredSize } from "./contract/storedSize.ts";

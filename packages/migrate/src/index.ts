@@ -8,7 +8,7 @@ export type {
   SourceCheckpoint,
   SourceThread,
   SourceWrite,
-  ThreadSelection,
+  SourceSelection,
   ThreadSource,
 } from "./contract/source.ts";
 export type { ThreadTarget, WriteOptions, WrittenThread } from "./contract/target.ts";

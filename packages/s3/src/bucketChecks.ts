@@ -1,6 +1,6 @@
 import type { LifecycleRule, S3Client } from "@aws-sdk/client-s3";
 import { clockFinding } from "@stratigraph/core/internal";
-import type { Check, Finding } from "@stratigraph/core/tier";
+import type { Check, CheckResult } from "@stratigraph/core/tier";
 import type { AwsConnection } from "./awsConnector.ts";
 import { within } from "./requestTimeout.ts";
 
@@ -42,7 +42,7 @@ async function versioning(
   connected: () => Promise<AwsConnection>,
   { bucket }: Place,
   timeoutMs: number,
-): Promise<Finding> {
+): Promise<CheckResult> {
   const { sdk, client } = await connected();
   const { Status } = await within(timeoutMs, (abortSignal) =>
     client.send(new sdk.GetBucketVersioningCommand({ Bucket: bucket }), { abortSignal }),
@@ -60,7 +60,7 @@ async function lifecycle(
   connected: () => Promise<AwsConnection>,
   { bucket, prefix }: Place,
   timeoutMs: number,
-): Promise<Finding> {
+): Promise<CheckResult> {
   const rules = await rulesOf(connected, bucket, timeoutMs);
   const ours = rules.filter((rule) => rule.Status === "Enabled" && concerns(rule, prefix));
   const named = ({ ID }: LifecycleRule): string => JSON.stringify(ID ?? "without a name");
@@ -117,7 +117,7 @@ async function clock(
   connected: () => Promise<AwsConnection>,
   { bucket, prefix }: Place,
   timeoutMs: number,
-): Promise<Finding | undefined> {
+): Promise<CheckResult | undefined> {
   const { sdk, client } = await connected();
   const command = new sdk.ListObjectsV2Command({ Bucket: bucket, Prefix: `${prefix}.doctor/`, MaxKeys: 1 });
   let date: string | undefined;

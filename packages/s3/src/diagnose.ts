@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { checkUp } from "@stratigraph/core/internal";
-import type { Check, DiagnoseRequest, Diagnosis, Finding } from "@stratigraph/core/tier";
+import type { Check, DiagnoseRequest, Diagnosis, CheckResult } from "@stratigraph/core/tier";
 import type { ObjectStore } from "./objectStore.ts";
 
 /** The prefix and the content of probe objects. No key of a thread begins with a dot. */
@@ -49,7 +49,7 @@ export async function diagnose(store: ObjectStore, request: DiagnoseRequest): Pr
   );
 }
 
-const unwritten: Finding = {
+const unwritten: CheckResult = {
   status: "unknown",
   found:
     "Whether objects can be written and deleted, and whether conditional writes are kept, shows only a probe object.",
@@ -57,7 +57,7 @@ const unwritten: Finding = {
 };
 
 /** Whether a probe can be put only where there is none, read, and deleted. */
-async function writeFinding(store: ObjectStore, key: string): Promise<Finding> {
+async function writeFinding(store: ObjectStore, key: string): Promise<CheckResult> {
   let stage = "written";
   let isThere = false;
   try {

@@ -1,11 +1,11 @@
 import { statfs } from "node:fs/promises";
-import type { Finding } from "@stratigraph/core/tier";
+import type { CheckResult } from "@stratigraph/core/tier";
 
 /** Less free space than this is a warning. Bytes. */
 const leastFree = 1e9;
 
 /** How much is free in the file system of a folder. */
-export async function spaceOf(folder: string): Promise<Finding> {
+export async function spaceOf(folder: string): Promise<CheckResult> {
   const { bavail, bsize, blocks } = await statfs(folder);
   const free = bavail * bsize;
   const found = `${(free / 1e9).toFixed(1)} GB of ${((blocks * bsize) / 1e9).toFixed(1)} GB are free.`;

@@ -4,7 +4,7 @@ export type {
   ConformingSaver,
   ExtendedMethod,
   ExtendedMethods,
-  PruneOptions,
+  ExtendedPruneOptions,
 } from "./conformance/clause.ts";
 export type { ClauseResult, ConformanceReport } from "./conformance/report.ts";
 export { type SaverSuiteOptions, testSaver } from "./conformance/testSaver.ts";

@@ -4,14 +4,14 @@ import { diagnoses, type DiagnoseRequest, type Diagnosis } from "../contract/tie
 import { pingTier, silentTierError } from "./health.ts";
 
 /** What a check found. */
-export type Finding = Pick<Diagnosis, "status" | "found" | "advice">;
+export type CheckResult = Pick<Diagnosis, "status" | "found" | "advice">;
 
 /** One thing to look at. */
 export interface Check {
   /** {@link Diagnosis.check} of what it finds. */
   readonly name: string;
   /** Undefined where there is nothing to say. What it throws is a finding, too. */
-  look(): Promise<Finding | undefined>;
+  look(): Promise<CheckResult | undefined>;
 }
 
 /** How one storage is checked. */
@@ -83,7 +83,7 @@ const harmfulSkewMs = 60_000;
  * @param answeredMs when the answer came
  * @param stepMs how finely the server tells the time
  */
-export function clockFinding(askedMs: number, serverMs: number, answeredMs: number, stepMs = 1): Finding {
+export function clockFinding(askedMs: number, serverMs: number, answeredMs: number, stepMs = 1): CheckResult {
   const skewMs = serverMs + stepMs / 2 - (askedMs + answeredMs) / 2;
   const doubtMs = (answeredMs - askedMs + stepMs) / 2;
   const leastMs = Math.max(0, Math.abs(skewMs) - doubtMs);

@@ -1,7 +1,7 @@
 import { checkedIds } from "../saver/arguments.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
-import { Storages, type Finding, type Holding } from "./holding.ts";
+import { Storages, type FoundHolding, type Holding } from "./holding.ts";
 import type { Tags, ThreadTags } from "../saver/threadTags.ts";
 import type { Remainder, ThreadTag, Tier } from "../contract/tier.ts";
 import { messageOf } from "../serde/messageOf.ts";
@@ -220,6 +220,6 @@ async function deleted(
   return { threadId, found, verified: false, reason };
 }
 
-function told({ isEmpty: _isEmpty, ...holding }: Finding): Holding {
+function told({ isEmpty: _isEmpty, ...holding }: FoundHolding): Holding {
   return holding;
 }

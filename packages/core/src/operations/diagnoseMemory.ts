@@ -1,5 +1,5 @@
 import type { DiagnoseRequest, Diagnosis } from "../contract/tierExtensions.ts";
-import { checkUp, type Finding } from "./checkUp.ts";
+import { checkUp, type CheckResult } from "./checkUp.ts";
 
 /**
  * What there is to say of a tier in this process's memory.
@@ -28,7 +28,7 @@ export async function diagnoseMemory(
   );
 }
 
-const forgetful: Finding = {
+const forgetful: CheckResult = {
   status: "warning",
   found: "Threads are lost when this process ends, and other processes don't see them.",
   advice:

@@ -15,7 +15,7 @@ export interface Holding {
 }
 
 /** A holding. `isEmpty`: the storage has nothing else of the thread either, such as a head, a value or a tag. */
-export interface Finding extends Holding {
+export interface FoundHolding extends Holding {
   readonly isEmpty: boolean;
 }
 
@@ -38,11 +38,11 @@ export class Storages {
   }
 
   /** What each of them holds of a thread. Never rejects: errors are in the answer. */
-  async holdings(threadId: string): Promise<Finding[]> {
+  async holdings(threadId: string): Promise<FoundHolding[]> {
     return await Promise.all(this.layers.map((layer) => this.#ask(layer, threadId)));
   }
 
-  async #ask(layer: StackLayer, threadId: string): Promise<Finding> {
+  async #ask(layer: StackLayer, threadId: string): Promise<FoundHolding> {
     const away = this.#away.get(layer);
     if (away !== undefined) return unknown(layer, away);
     const finding = await holdingOf(layer, threadId);
@@ -51,12 +51,12 @@ export class Storages {
   }
 }
 
-function unknown({ tier, role }: StackLayer, error: unknown): Finding {
+function unknown({ tier, role }: StackLayer, error: unknown): FoundHolding {
   return { tier: tier.name, role, checkpoints: 0, bytes: 0, error, isEmpty: false };
 }
 
 /** Asks a storage what it holds of a thread. Never rejects: an error is in the answer. */
-async function holdingOf({ tier, role }: StackLayer, threadId: string): Promise<Finding> {
+async function holdingOf({ tier, role }: StackLayer, threadId: string): Promise<FoundHolding> {
   let checkpoints = 0;
   let bytes = 0;
   try {

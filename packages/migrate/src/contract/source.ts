@@ -83,7 +83,7 @@ export interface SourceThread {
 }
 
 /** Which threads a source yields. */
-export interface ThreadSelection {
+export interface SourceSelection {
   /** Go on after this thread: the `cursor` of an earlier report. */
   readonly after?: string | undefined;
   /** Only these threads. */
@@ -97,7 +97,7 @@ export interface ThreadSource {
   /** What there is. */
   plan(): Promise<Plan>;
   /** Threads in an order that stays the same, so that `after` can go on. */
-  threads(selection?: ThreadSelection): AsyncIterable<SourceThread>;
+  threads(selection?: SourceSelection): AsyncIterable<SourceThread>;
   /** One thread; undefined where there is none. Absent where a source can only be read from its beginning. */
   thread?(threadId: string): Promise<SourceThread | undefined>;
   /** Closes what was opened here. May be called again. */

@@ -1,5 +1,5 @@
 import type { Tier } from "@stratigraph/core";
-import type { ThreadSelection } from "../contract/source.ts";
+import type { SourceSelection } from "../contract/source.ts";
 
 /**
  * The ids of a storage of ours that are to be copied, sorted: threads are written meanwhile, which changes their order in the storage.
@@ -7,7 +7,7 @@ import type { ThreadSelection } from "../contract/source.ts";
  */
 export async function ownThreads(
   tier: Tier,
-  { threadIds, after }: ThreadSelection = {},
+  { threadIds, after }: SourceSelection = {},
 ): Promise<readonly string[]> {
   if (threadIds !== undefined) return threadIds;
   const ids: string[] = [];

@@ -6,7 +6,7 @@ import type {
   Plan,
   SourceCheckpoint,
   SourceThread,
-  ThreadSelection,
+  SourceSelection,
   ThreadSource,
 } from "../contract/source.ts";
 
@@ -57,7 +57,7 @@ async function* threadsOf(
   path: string,
   serde: SerializerProtocol,
   failed: Contents["failed"],
-  { threadIds, after }: ThreadSelection = {},
+  { threadIds, after }: SourceSelection = {},
 ): AsyncGenerator<SourceThread> {
   const wanted = threadIds === undefined ? undefined : new Set(threadIds);
   let isAfter = after === undefined;

@@ -7,7 +7,7 @@ import type {
   SourceCheckpoint,
   SourceThread,
   SourceWrite,
-  ThreadSelection,
+  SourceSelection,
   ThreadSource,
 } from "../contract/source.ts";
 import { decoderOf, readAt, writeTo, type Decode } from "./decode.ts";
@@ -78,7 +78,7 @@ async function planOf(collections: Collections): Promise<Plan> {
 
 async function* threadsOf(
   collections: Collections,
-  { threadIds, after }: ThreadSelection = {},
+  { threadIds, after }: SourceSelection = {},
 ): AsyncGenerator<SourceThread> {
   for await (const threadId of threadIds ?? idsOf(collections, after)) {
     const thread = await threadOf(collections, threadId);

@@ -7,7 +7,7 @@ import type {
   SourceCheckpoint,
   SourceThread,
   SourceWrite,
-  ThreadSelection,
+  SourceSelection,
   ThreadSource,
 } from "../contract/source.ts";
 import { decoderOf, readAt, writeTo } from "./decode.ts";
@@ -80,7 +80,7 @@ async function planOf(tables: Tables): Promise<Plan> {
 
 async function* threadsOf(
   tables: Tables,
-  { threadIds, after }: ThreadSelection = {},
+  { threadIds, after }: SourceSelection = {},
 ): AsyncGenerator<SourceThread> {
   for await (const threadId of threadIds ?? idsOf(tables, after)) {
     const thread = await threadOf(tables, threadId);

@@ -7,7 +7,7 @@ import type {
   SourceCheckpoint,
   SourceThread,
   SourceWrite,
-  ThreadSelection,
+  SourceSelection,
   ThreadSource,
 } from "../contract/source.ts";
 import { decoderOf, readAt, valueOf, writeTo, type Decode } from "./decode.ts";
@@ -76,7 +76,7 @@ export function redisSource({
 
 async function* threadsOf(
   keys: Keys,
-  { threadIds, after }: ThreadSelection = {},
+  { threadIds, after }: SourceSelection = {},
 ): AsyncGenerator<SourceThread> {
   const index = await indexOf(keys, "checkpoint:*");
   for (const threadId of threadIds ?? [...index.keys()].sort()) {

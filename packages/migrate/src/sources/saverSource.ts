@@ -11,7 +11,7 @@ import type {
   SourceCheckpoint,
   SourceThread,
   SourceWrite,
-  ThreadSelection,
+  SourceSelection,
   ThreadSource,
 } from "../contract/source.ts";
 
@@ -44,7 +44,7 @@ export function saverSource(saver: BaseCheckpointSaver): ThreadSource {
 async function* threadsOf(
   saver: BaseCheckpointSaver,
   count: () => Promise<ReadonlyMap<string, number>>,
-  { threadIds, after }: ThreadSelection = {},
+  { threadIds, after }: SourceSelection = {},
 ): AsyncGenerator<SourceThread> {
   if (threadIds !== undefined) {
     for (const threadId of threadIds) {

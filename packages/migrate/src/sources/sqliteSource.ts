@@ -8,7 +8,7 @@ import type {
   SourceCheckpoint,
   SourceThread,
   SourceWrite,
-  ThreadSelection,
+  SourceSelection,
   ThreadSource,
 } from "../contract/source.ts";
 import { decoderOf, readAt, writeTo, type Decode } from "./decode.ts";
@@ -105,7 +105,7 @@ function planOf(database: SqliteDatabase): Plan {
 
 async function* threadsOf(
   file: File,
-  { threadIds, after }: ThreadSelection = {},
+  { threadIds, after }: SourceSelection = {},
 ): AsyncGenerator<SourceThread> {
   for (const threadId of threadIds ?? idsOf(file.database, after)) {
     const thread = threadOf(file, threadId);

@@ -7,7 +7,7 @@ import type {
   Plan,
   SourceCheckpoint,
   SourceThread,
-  ThreadSelection,
+  SourceSelection,
   ThreadSource,
 } from "../contract/source.ts";
 
@@ -35,7 +35,7 @@ async function planOf({ tier }: TierSaver): Promise<Plan> {
   return { threads: (await ownThreads(tier)).length };
 }
 
-async function* threadsOf(saver: TierSaver, selection?: ThreadSelection): AsyncGenerator<SourceThread> {
+async function* threadsOf(saver: TierSaver, selection?: SourceSelection): AsyncGenerator<SourceThread> {
   for (const threadId of await ownThreads(saver.tier, selection)) {
     const thread = await threadOf(saver, threadId);
     if (thread !== undefined) yield thread;

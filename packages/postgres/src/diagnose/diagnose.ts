@@ -1,5 +1,5 @@
 import { checkUp, clockFinding } from "@stratigraph/core/internal";
-import type { Check, DiagnoseRequest, Diagnosis, Finding } from "@stratigraph/core/tier";
+import type { Check, DiagnoseRequest, Diagnosis, CheckResult } from "@stratigraph/core/tier";
 import type { Executor } from "../connection/client.ts";
 import { installed } from "../schema/setUp.ts";
 import { quotedSchema } from "../schema/schemaName.ts";
@@ -83,7 +83,7 @@ function schemaFinding(
   schema: string,
   rows: readonly Readonly<Record<string, unknown>>[],
   role: DiagnoseRequest["role"],
-): Finding {
+): CheckResult {
   const ids = rows.map(({ id }) => Number(id));
   const newest = Math.max(0, ...ids);
   const breaking = rows.find(({ id, breaking: fence }) => Number(id) > newestMigration && fence === true);
@@ -118,7 +118,7 @@ function rightsFinding(
   missing: readonly string[],
   schema: string,
   { user }: ServerFacts,
-): Finding | undefined {
+): CheckResult | undefined {
   if (missing.length === 0)
     return { status: "ok", found: `User ${user} has the rights that are needed in schema ${schema}.` };
   const named = missing.slice(0, namedRights).join(", ");
@@ -134,7 +134,7 @@ function rightsFinding(
   };
 }
 
-function writableFinding({ standby, readOnly }: ServerFacts, { role }: DiagnoseRequest): Finding {
+function writableFinding({ standby, readOnly }: ServerFacts, { role }: DiagnoseRequest): CheckResult {
   if (role === "replica")
     return standby
       ? { status: "ok", found: "The server is a standby, as a replica has to be." }
@@ -162,7 +162,7 @@ function durabilityFinding({
   fullPageWrites,
   synchronousCommit,
   database,
-}: ServerFacts): Finding | undefined {
+}: ServerFacts): CheckResult | undefined {
   if (!fsync || !fullPageWrites) {
     const off = [...(fsync ? [] : ["fsync"]), ...(fullPageWrites ? [] : ["full_page_writes"])];
     return {
@@ -184,7 +184,7 @@ function durabilityFinding({
   };
 }
 
-function sizeFinding(schema: string, row: Readonly<Record<string, unknown>>, embedded: boolean): Finding {
+function sizeFinding(schema: string, row: Readonly<Record<string, unknown>>, embedded: boolean): CheckResult {
   const mb = (bytes: unknown): string => `${Math.ceil(Number(bytes) / 1e6)} MB`;
   const location = String(row["location"] ?? "");
   const where = location === "" ? "the server's data directory" : location;

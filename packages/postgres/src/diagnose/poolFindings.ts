@@ -1,4 +1,4 @@
-import type { Finding } from "@stratigraph/core/tier";
+import type { CheckResult } from "@stratigraph/core/tier";
 import type { PgPool, PgPoolClient } from "../connection/client.ts";
 import type { PoolPlace } from "./poolPlace.ts";
 import type { ServerFacts } from "./serverFacts.ts";
@@ -10,7 +10,7 @@ const crowded = 0.85;
 export function poolFinding(
   pool: number | undefined,
   { maxConnections, reserved, connected }: ServerFacts,
-): Finding {
+): CheckResult {
   const room = maxConnections - reserved;
   const server = `the server allows ${room} (max_connections ${maxConnections}), of which ${connected} are in use now`;
   const raise =
@@ -40,7 +40,7 @@ export async function poolerFinding(
   pool: PgPool,
   { connections = 0 }: PoolPlace,
   backend: string,
-): Promise<Finding | undefined> {
+): Promise<CheckResult | undefined> {
   if (pool.connect === undefined || connections < 2) return undefined;
   const clients: PgPoolClient[] = [];
   try {

@@ -1,5 +1,5 @@
 import { checkUp, clockFinding, messageOf } from "@stratigraph/core/internal";
-import type { Check, DiagnoseRequest, Diagnosis, Finding } from "@stratigraph/core/tier";
+import type { Check, DiagnoseRequest, Diagnosis, CheckResult } from "@stratigraph/core/tier";
 import type { Connection } from "../connection.ts";
 import type { ResolvedRedisOptions } from "../options.ts";
 import { evictionFinding, memoryFinding } from "./memoryFindings.ts";
@@ -23,7 +23,7 @@ export async function diagnose(
       connect: () => readServerFacts(connection),
       checks: (facts): Check[] => {
         const { info } = facts;
-        const told = (look: (known: ServerInfo) => Finding | undefined): Check["look"] => {
+        const told = (look: (known: ServerInfo) => CheckResult | undefined): Check["look"] => {
           return async () => (info === undefined ? undefined : look(info));
         };
         return [
@@ -59,7 +59,7 @@ export async function diagnose(
   );
 }
 
-function connectionFinding(place: string, { info, ms }: ServerFacts): Finding {
+function connectionFinding(place: string, { info, ms }: ServerFacts): CheckResult {
   const valkey = info?.get("valkey_version");
   const version = valkey === undefined ? info?.get("redis_version") : `${valkey} (Valkey)`;
   const named = version === undefined ? "" : `, version ${version},`;
@@ -67,7 +67,7 @@ function connectionFinding(place: string, { info, ms }: ServerFacts): Finding {
 }
 
 /** Whether the server tells anything of itself. */
-function serverFinding({ info, refused }: ServerFacts, cli: string): Finding | undefined {
+function serverFinding({ info, refused }: ServerFacts, cli: string): CheckResult | undefined {
   if (info !== undefined) return undefined;
   return {
     status: "unknown",
@@ -76,7 +76,7 @@ function serverFinding({ info, refused }: ServerFacts, cli: string): Finding | u
   };
 }
 
-function replicationFinding(info: ServerInfo, cli: string): Finding | undefined {
+function replicationFinding(info: ServerInfo, cli: string): CheckResult | undefined {
   if (info.get("role") !== "slave") return undefined;
   const primary = `${info.get("master_host")}:${info.get("master_port")}`;
   return {
@@ -86,7 +86,7 @@ function replicationFinding(info: ServerInfo, cli: string): Finding | undefined 
   };
 }
 
-function clusterFinding(text: string, cli: string): Finding {
+function clusterFinding(text: string, cli: string): CheckResult {
   const state = /cluster_state:(\w+)/.exec(text)?.[1];
   if (state === "ok") return { status: "ok", found: "The cluster serves all its slots." };
   return {

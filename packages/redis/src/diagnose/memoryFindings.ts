@@ -1,4 +1,4 @@
-import type { DiagnoseRequest, Finding } from "@stratigraph/core/tier";
+import type { DiagnoseRequest, CheckResult } from "@stratigraph/core/tier";
 import type { ServerInfo } from "./serverInfo.ts";
 
 /** From which part of its memory on being used there is a warning. */
@@ -23,7 +23,7 @@ export function evictionFinding(
   role: DiagnoseRequest["role"],
   ttlMs: number,
   cli: string,
-): Finding {
+): CheckResult {
   const policy = info.get("maxmemory_policy") ?? "unknown";
   const limit = numberIn(info, "maxmemory");
   const evicts = policy !== "noeviction";
@@ -62,7 +62,7 @@ export function evictionFinding(
 }
 
 /** How full the server's memory is. */
-export function memoryFinding(info: ServerInfo, role: DiagnoseRequest["role"], cli: string): Finding {
+export function memoryFinding(info: ServerInfo, role: DiagnoseRequest["role"], cli: string): CheckResult {
   const used = numberIn(info, "used_memory");
   const limit = numberIn(info, "maxmemory");
   const machine = numberIn(info, "total_system_memory");

@@ -1,4 +1,4 @@
-import type { DiagnoseRequest, Finding } from "@stratigraph/core/tier";
+import type { DiagnoseRequest, CheckResult } from "@stratigraph/core/tier";
 import { numberIn } from "./memoryFindings.ts";
 import type { ServerInfo } from "./serverInfo.ts";
 
@@ -7,7 +7,7 @@ export function persistenceFinding(
   info: ServerInfo,
   role: DiagnoseRequest["role"],
   cli: string,
-): Finding | undefined {
+): CheckResult | undefined {
   if (role === "hot") return undefined;
   const failed = ["aof_last_write_status", "aof_last_bgrewrite_status", "rdb_last_bgsave_status"].filter(
     (name) => info.get(name) === "err",

@@ -1,7 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 
 /** Options of `prune`. */
-export interface PruneOptions {
+export interface ExtendedPruneOptions {
   strategy: "keep_latest" | "delete";
   /** With `keep_latest`: how many of the newest checkpoints of each namespace are kept. Default: 1. */
   keepLast?: number;
@@ -11,7 +11,7 @@ export interface PruneOptions {
 export interface ExtendedMethods {
   copyThread(source: string, target: string): Promise<unknown>;
   deleteForRuns(runIds: string[]): Promise<unknown>;
-  prune(threadIds: string[], options: PruneOptions): Promise<unknown>;
+  prune(threadIds: string[], options: ExtendedPruneOptions): Promise<unknown>;
 }
 
 /** The name of an extended method. */

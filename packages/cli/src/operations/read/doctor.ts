@@ -1,6 +1,6 @@
 import { StratigraphError, type TierSaver } from "@stratigraph/core";
 import { answerWithin, diagnosisOf, messageOf } from "@stratigraph/core/internal";
-import type { Diagnosis, Finding } from "@stratigraph/core/tier";
+import type { Diagnosis, CheckResult } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import type { Context } from "../table/context.ts";
@@ -117,7 +117,7 @@ async function findingsOf(
   if (isAway) return items;
   items.push(...(await saver.diagnoseKeys(how)).map(itemOf));
   try {
-    const look = (): Promise<Finding> => maintenanceFinding(tier, Date.now());
+    const look = (): Promise<CheckResult> => maintenanceFinding(tier, Date.now());
     const late = (): Error => new Error(`It could not be looked at within ${how.timeoutMs} ms.`);
     const finding = await answerWithin(how.timeoutMs, look, late);
     items.push({ tier: tier.name, check: "maintenance", ...finding });

@@ -1,6 +1,6 @@
 import type { Tier } from "@stratigraph/core";
 import { isArchiveSource, isStacked } from "@stratigraph/core/internal";
-import { tombstoneMs, type Finding } from "@stratigraph/core/tier";
+import { tombstoneMs, type CheckResult } from "@stratigraph/core/tier";
 
 const dayMs = 86_400_000;
 
@@ -9,8 +9,8 @@ const dayMs = 86_400_000;
  * that it hasn't run since.
  * @param now milliseconds since 1970
  */
-export async function maintenanceFinding(tier: Tier, now: number): Promise<Finding> {
-  const unknown: Finding = {
+export async function maintenanceFinding(tier: Tier, now: number): Promise<CheckResult> {
+  const unknown: CheckResult = {
     status: "unknown",
     found: "When maintenance ran last isn't known: the storage doesn't record it.",
     advice: "stratigraph maintain --dry-run shows what is due",

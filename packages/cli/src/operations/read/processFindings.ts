@@ -1,12 +1,12 @@
-import type { Finding } from "@stratigraph/core/tier";
+import type { CheckResult } from "@stratigraph/core/tier";
 import { installedPackages, isSupported, oldestNode } from "./versions.ts";
 
 /** What there is to say of this process: its Node.js, and the versions of LangGraph that the project loads. */
-export function processFindings(folder: string): (Finding & { readonly check: string })[] {
+export function processFindings(folder: string): (CheckResult & { readonly check: string })[] {
   return [{ check: "node", ...nodeFinding() }, ...packageFindings(folder)];
 }
 
-function nodeFinding(): Finding {
+function nodeFinding(): CheckResult {
   const { node } = process.versions;
   if (node.localeCompare(oldestNode, "en", { numeric: true }) >= 0)
     return { status: "ok", found: `Node.js ${node}.` };
@@ -17,7 +17,7 @@ function nodeFinding(): Finding {
   };
 }
 
-function packageFindings(folder: string): (Finding & { readonly check: string })[] {
+function packageFindings(folder: string): (CheckResult & { readonly check: string })[] {
   return installedPackages(folder).map(({ name, version, oldest, others }) => {
     const check = name.replace("@langchain/", "");
     if (version === undefined)
