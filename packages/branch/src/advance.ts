@@ -30,7 +30,7 @@ export async function advance(
   checkSaver("advance", saver);
   const threadId = checkThread("target", target);
   const point = checkPoint("source", source);
-  // What is remembered of the thread may rest on bases of patches that another process has pruned.
+  // The remembered values may be patches on bases that another process has pruned.
   saver.coder.blobs.forgetThread(threadId);
   const [ours, theirs] = await Promise.all([readPoint(saver, { threadId }), readPoint(saver, point)]);
   const base = await findMergeBase(saver, new History(), ours.at, theirs.at);

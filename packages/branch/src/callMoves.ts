@@ -24,8 +24,8 @@ export interface CallMoves {
 
 /**
  * The tool calls that sources of a merge made since they were forked, so that the target, which takes their work over, doesn't make
- * them again. A chain has one end: if the target recorded calls of its own since, or another source was taken over before, the calls
- * stay in the source's thread, which the recorded move names.
+ * them again. A thread's calls are one chain with one end. So if the target has recorded calls of its own since, or the calls of another
+ * source were taken over before, the calls stay in the source's thread, which the recorded move names.
  * @throws CorruptionError if a value of a call is missing
  */
 export async function callMoves(
@@ -58,7 +58,7 @@ export async function callMoves(
 /**
  * Refuses to continue a step of a source that has made calls: in the target they would be made again.
  * @param work what is still due on the side that is continued
- * @param isSame whether it is continued from the same checkpoint, where calls are found again that go along
+ * @param isSame whether it is continued from the same checkpoint; then calls that are copied along are found again
  * @throws StratigraphError "MERGE_REFUSED"
  */
 export async function refuseLostCalls(
@@ -77,7 +77,7 @@ export async function refuseLostCalls(
   throw mergeRefused("a step of one side made tool calls and hasn't ended: they would be made again", [work]);
 }
 
-/** Whether the step that began from a checkpoint made calls, since a call that another thread has as well. */
+/** Whether the step that began from a checkpoint made calls after `since`, a call that the other thread has, too. */
 async function hasCallsOfStep(
   { tier, coder }: TierSaver,
   { threadId, checkpointId }: Address,

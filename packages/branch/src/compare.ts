@@ -16,7 +16,7 @@ export interface Tokens {
   readonly total: number;
 }
 
-/** What a thread has done since it was forked, or others from it, or since it began. It is plain JSON. */
+/** What a thread has done since its beginning, since it was forked, or since others were forked from it. It is plain JSON. */
 export interface ThreadSummary {
   readonly threadId: string;
   readonly checkpointId: string;

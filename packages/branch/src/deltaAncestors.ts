@@ -15,8 +15,8 @@ export function valueless({ manifest }: DecodedBody): string[] {
 }
 
 /**
- * Channels of a checkpoint that are DeltaChannels without a value of their own, by what its metadata says of them; all that may be
- * such channels where it was written by LangGraph before 1.5, whose metadata says nothing.
+ * The DeltaChannels of a checkpoint that have no value in it, according to its metadata. LangGraph before 1.5 wrote no such metadata;
+ * then all channels that may be such are returned.
  */
 export function deltaChannels(body: DecodedBody, metadata: object): string[] {
   const { counters_since_delta_snapshot: counters, [DELTA_WRITES_VERSIONED]: versioned } = metadata as {

@@ -33,16 +33,16 @@ export interface Edited extends Address {
   readonly from: string;
 }
 
-/** Pending writes that aren't lost by going on from a new checkpoint: questions are asked again, and failed tasks run again. */
+/** Pending writes that a new checkpoint may drop without loss: questions are asked again, and failed tasks run again. */
 const askedAgain: ReadonlySet<string> = new Set([ERROR, ERROR_SOURCE, INTERRUPT, RESUME]);
 
 /**
- * Sets channels of a thread by hand, past their reducers: writes a checkpoint on the head, as `updateState` does. What was due stays
- * due, and the change alone starts no node. Recorded as a move of the head, so that `undo` takes it back.
- * @param point a thread, or its head: where a checkpoint is named that isn't the head any more, nothing is written
+ * Sets channels of a thread by hand, without their reducers: writes a checkpoint on the head, as `updateState` does. What was due stays
+ * due, and the change alone starts no node. It is recorded as a move of the head, so that `undo` reverts it.
+ * @param point a thread, or its head. If it names a checkpoint that isn't the head any more, nothing is written
  * @param values new values by channel
  * @throws CheckpointConflictError if the checkpoint isn't the head, or the head moves meanwhile; StratigraphError "MERGE_REFUSED"
- * where tasks of an unfinished step have ended, whose work would be lost, "SERIALIZATION"; NotFoundError, EvictedError,
+ * if tasks of an unfinished step have ended, whose work would be lost, "SERIALIZATION"; NotFoundError, EvictedError,
  * InvalidOptionError, InvalidAddressError, CorruptionError
  */
 export async function edit(
@@ -53,7 +53,7 @@ export async function edit(
   checkSaver("edit", saver);
   const checked = checkPoint("point", point);
   checkValues(values);
-  // What is remembered of the thread may have been pruned by another process.
+  // The remembered values may rest on blobs that another process has pruned.
   saver.coder.blobs.forgetThread(checked.threadId);
   const read = await readPoint(saver, checked);
   const { threadId, checkpointId: from } = read.at;
@@ -164,7 +164,7 @@ async function editedCheckpoint(
 function metadataOf({ metadata }: ReadPoint, step: number, changed: ReadonlySet<string>): CheckpointMetadata {
   const { counters_since_delta_snapshot: counters, [DELTA_WRITES_VERSIONED]: versioned } =
     metadata as CheckpointMetadata & { [DELTA_WRITES_VERSIONED]?: unknown };
-  // What was set is stored whole, so nothing is counted since.
+  // Channels that were set are stored whole, so their counters are dropped.
   const left = Object.entries(counters ?? {}).filter(([channel]) => !changed.has(channel));
   return {
     source: "update",

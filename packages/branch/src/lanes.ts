@@ -7,13 +7,13 @@ export interface Drawn {
 
 /**
  * Lays out a history as a tree, one checkpoint after the other, children before parents. Each lane holds the id of the checkpoint
- * that continues it; a checkpoint is drawn in the first lane that holds its id. What is held between two checkpoints is all that
- * the next page of a long history needs.
+ * that continues it; a checkpoint is drawn in the first lane that holds its id. The ids in the lanes are all that the next page of a long
+ * history needs.
  */
 export class Lanes {
   readonly #open: (string | undefined)[];
 
-  /** @param open the lanes at which a page before ended; see {@link open} */
+  /** @param open the lanes at the end of the previous page; see {@link open} */
   constructor(open: readonly (string | undefined)[] = []) {
     this.#open = [...open];
   }

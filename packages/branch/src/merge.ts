@@ -28,7 +28,7 @@ export interface MergeOptions {
    * merge checkpoint nevertheless.
    */
   readonly fastForward?: boolean | undefined;
-  /** Only tells what would come of it. Default false. */
+  /** Only reports what the merge would do, and writes nothing. Default false. */
   readonly dryRun?: boolean | undefined;
 }
 
@@ -45,7 +45,7 @@ export type MergeResult =
     }
   | { readonly status: "fast-forward"; readonly config: Config }
   | { readonly status: "already-merged"; readonly config: Config }
-  /** A dry run found nothing in the way. `channels` as of a merge; absent where the head would only move forward. */
+  /** A dry run found no obstacle. `channels` as of a merge; absent if the head would only move forward. */
   | {
       readonly status: "planned";
       /** Names the target's head. */

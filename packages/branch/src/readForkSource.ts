@@ -31,7 +31,7 @@ export interface ForkSource {
 /**
  * Reads the checkpoints that a fork needs, with their values. This is used if the tier can't fork a thread by itself, and for a
  * fast-forward.
- * @throws NotFoundError, also where the storage was set back meanwhile; CorruptionError if a part is missing
+ * @throws NotFoundError, also if the storage was restored to an older state meanwhile; CorruptionError if a part is missing
  */
 export async function readForkSource(
   saver: TierSaver,
@@ -91,7 +91,7 @@ async function readCheckpoints(
     let before = 0;
     for (const record of wanted) {
       const { checkpoint, revision } = await saver.tier.read(record);
-      // A copy in a hot tier may still have of a checkpoint what the owner has lost, and of its parent nothing.
+      // A hot tier may still have a copy of a checkpoint that the owner has lost, but none of its parent.
       if (revision < before) throw wentBack(record);
       before = revision;
       if (checkpoint !== undefined) found.set(record.checkpointId, checkpoint);

@@ -36,8 +36,8 @@ export async function readDeltaValues(
 }
 
 /**
- * The histories of channels, some of which may be no DeltaChannels: nothing of those is in the line that leads to a checkpoint, and a
- * fork may have been made without it.
+ * The histories of channels, some of which may not be DeltaChannels. The ancestors hold nothing of those, and a fork may have been made
+ * without these ancestors.
  */
 async function historiesOf(
   saver: TierSaver,

@@ -9,8 +9,8 @@ interface Side {
 }
 
 /**
- * What nodes have seen in a checkpoint that was made by hand: as in `leading`, and the new version of the changed channels where they
- * had seen the one before, so that the change alone starts no node.
+ * The versions that nodes have seen, for a checkpoint that was made by hand: as in `leading`, but nodes that had seen a changed channel
+ * count as having seen its new version, so that the change alone starts no node.
  */
 export function seenBy(
   sides: readonly Side[],

@@ -93,7 +93,7 @@ function Current(): VNode {
     case "checkpoint":
     case "journal":
     case "threadStorage":
-      // Of another namespace nothing is kept, so that no checkpoint is looked for in the wrong one.
+      // The key has the namespace: another namespace starts with a new view, so no checkpoint is looked for in the wrong one.
       return <ThreadView key={JSON.stringify([thread, query.get("ns")])} thread={thread} />;
     case "why":
       return <WhyView thread={thread} />;

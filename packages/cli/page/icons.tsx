@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 
-/** Own icons on a grid of 16, drawn with lines of 1.5. */
+/** Our own icons, on a grid of 16, drawn with lines of 1.5. */
 const paths = {
   threads: "M2.5 4h11M2.5 8h11M2.5 12h7",
   conflicts: "M4 2.5v11M12 2.5v2a3 3 0 0 1-3 3H7a3 3 0 0 0-3 3M9.7 11.2l3.6 3.6M13.3 11.2l-3.6 3.6",
@@ -54,7 +54,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A picture beside a text that says the same, or in a button that has a label: screen readers pass over it. */
+/** A picture beside a text with the same meaning, or in a button that has a label. Screen readers skip it. */
 export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }): VNode {
   return (
     <svg class="icon" width={size} height={size} viewBox="0 0 16 16" aria-hidden="true" focusable="false">

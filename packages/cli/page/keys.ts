@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
-/** What a key does. */
+/** The action of a key. */
 export interface KeyAction {
   /** A few words for the help. */
   readonly label: string;
@@ -17,7 +17,7 @@ interface Registered {
   keys: Keys;
 }
 
-/** What is registered now. The last one that has a key gets it. */
+/** What is registered now. If several have the same key, the last one gets it. */
 export const registered = signal<readonly Registered[]>([]);
 
 /** How long the second key of a sequence may take. */
@@ -43,7 +43,7 @@ export function startKeys(): void {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (isTyping(event.target) || document.querySelector("dialog[open]") !== null) return;
-    // Keys that a focused button or menu has for itself.
+    // A focused button or menu handles these keys itself.
     if ((event.key === "Enter" || event.key === " ") && isControl(event.target)) return;
     const sequence =
       first !== undefined && event.timeStamp - first.atMs < sequenceMs
@@ -71,7 +71,7 @@ function begins(key: string): boolean {
   return registered.value.some(({ keys }) => Object.keys(keys).some((each) => each.startsWith(`${key} `)));
 }
 
-/** Whether text is typed into what has the focus. */
+/** Whether the focus is on something that text is typed into. */
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (

@@ -5,7 +5,7 @@ import { ErrorBox } from "./design/ErrorBox.tsx";
 import { Skeleton } from "./design/Skeleton.tsx";
 
 /**
- * A component in a file of its own, loaded when it is first shown.
+ * A component in a separate file, which is loaded when the component is first shown.
  * @param load `lazy(() => import("./views/diff/DiffView.tsx").then((module) => module.DiffView))`
  * @param ahead loads it before it is shown: "now", or when the browser has nothing else to do ("idle")
  */
@@ -14,7 +14,7 @@ export function lazy<P extends object>(
   { ahead }: { readonly ahead?: "now" | "idle" } = {},
 ): ComponentType<P> {
   let loaded: ComponentType<P> | undefined;
-  // A failure is met again, and told, when it is shown.
+  // Errors are ignored here: loading fails again when the component is shown, and the error is shown then.
   const early = (): void =>
     void load().then(
       (view) => (loaded ??= view),
@@ -29,7 +29,7 @@ export function lazy<P extends object>(
     useEffect(() => {
       void (async () => {
         try {
-          // Loading ahead may have ended since this was drawn: then nothing else draws it again.
+          // Loading ahead may have ended since this was drawn. Then only setReady draws it again.
           loaded ??= await load();
           setReady(true);
         } catch (thrown) {

@@ -12,6 +12,6 @@ startTheme();
 await findToken();
 startRouter();
 startKeys();
-// Views ask again; what went wrong here, they show.
+// The error is ignored: the views send requests, too, and show errors.
 loadSession().catch(() => undefined);
 render(<App />, document.querySelector("#app")!);

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** The views and their addresses. The first pattern that fits counts, so that a literal part stands before a parameter. */
+/** The views and their addresses. The first pattern that fits counts, so a literal part must come before a parameter. */
 const patterns = {
   threads: "/",
   thread: "/t/:thread",
@@ -20,30 +20,30 @@ const patterns = {
 
 export type View = keyof typeof patterns;
 
-/** Where the page is. */
+/** The view and parameters of the page's address. */
 export interface Route {
-  /** "unknown" for an address that no view has. */
+  /** "unknown" if no view has the address. */
   readonly view: View | "unknown";
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly path: string;
 }
 
-/** What a query is made of. Absent and empty values are left out; a list becomes repeated keys. */
+/** The parameters of a query. Absent and empty values are left out; a list becomes repeated keys. */
 export type Query = Readonly<
   Record<string, string | number | boolean | readonly string[] | null | undefined>
 >;
 
 /**
- * A part of a path that holds any text. Browsers take "." and ".." out of paths, encoded or not, so that these get a "~" in
- * front; and what begins with one gets another.
+ * A part of a path that holds any text. Browsers remove "." and ".." from paths, encoded or not, so these get a "~" in
+ * front. A text that begins with "~" gets one more.
  */
 export function encodePart(text: string): string {
   const safe = /^(?:~|\.{1,2}$)/.test(text) ? `~${text}` : text;
   return encodeURIComponent(safe.toWellFormed());
 }
 
-/** The text of {@link encodePart}; undefined where the part isn't well formed. */
+/** The text of {@link encodePart}; undefined if the part isn't well formed. */
 export function decodePart(part: string): string | undefined {
   try {
     const text = decodeURIComponent(part);
@@ -53,7 +53,7 @@ export function decodePart(part: string): string | undefined {
   }
 }
 
-/** What an address means. @param url path and query, as the address bar has them */
+/** Finds the view and parameters of an address. @param url path and query, as the address bar has them */
 export function parse(url: string): Route {
   const [path = "/", search = ""] = url.split("#", 1)[0]!.split(/\?(.*)/s, 2);
   const parts = path.split("/").slice(1);
@@ -88,7 +88,7 @@ export function href(view: View, params: Readonly<Record<string, string>> = {}, 
   return path + search(query);
 }
 
-/** A query as text, with its "?" in front; empty where nothing is in it. */
+/** A query as text, with "?" in front; empty if the query is empty. */
 export function search(query: Query): string {
   const pairs = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -102,7 +102,7 @@ export function search(query: Query): string {
 
 const here = () => parse(typeof location === "undefined" ? "/" : location.pathname + location.search);
 
-/** Where the page is now. */
+/** The present route. */
 export const route = signal<Route>(here());
 
 /** Goes to an address. @param options `replace`: without an entry in the browser's history */
@@ -113,7 +113,7 @@ export function navigate(to: string, { replace = false }: { readonly replace?: b
   route.value = here();
 }
 
-/** Changes some of the query and leaves the rest; null takes a key away. */
+/** Changes some parameters of the query and leaves the rest; null removes a parameter. */
 export function setQuery(changes: Query, options: { readonly replace?: boolean } = { replace: true }): void {
   const query: Record<string, readonly string[]> = {};
   for (const key of new Set(route.value.query.keys())) query[key] = route.value.query.getAll(key);
@@ -131,7 +131,7 @@ export function startRouter(): void {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
     if (link === null || link.target !== "" || link.hasAttribute("download")) return;
     if (link.origin !== location.origin || link.pathname.startsWith("/api/")) return;
-    // A link within the view, such as the one that skips the navigation, is the browser's.
+    // The browser handles links within the view, such as the one that skips the navigation.
     if (link.hash !== "" && link.pathname === location.pathname) return;
     event.preventDefault();
     navigate(link.pathname + link.search);

@@ -4,10 +4,10 @@ export type Theme = "system" | "light" | "dark";
 
 const key = "stratigraph.theme";
 
-/** What was chosen. */
+/** The chosen theme. */
 export const theme = signal<Theme>("system");
 
-/** Applies the chosen theme, and the system's where none was chosen. */
+/** Applies the chosen theme, or the system's if none was chosen. */
 export function startTheme(): void {
   const kept = localStorage.getItem(key);
   if (kept === "light" || kept === "dark") theme.value = kept;
@@ -24,7 +24,7 @@ export function startTheme(): void {
   });
 }
 
-/** The theme after this one, for a button that goes through them. */
+/** The next theme, for a button that cycles through them. */
 export function nextTheme(): void {
   theme.value = theme.value === "system" ? "light" : theme.value === "light" ? "dark" : "system";
 }

@@ -1,4 +1,4 @@
-// For the packages beside this one, which are released with it. Not versioned: anything may change in a patch.
+// For the packages that are released together with this one. Not versioned: anything may change in a patch.
 export { configOf, validId } from "./saver/address.ts";
 export { answerWithin } from "./contract/answerWithin.ts";
 export { inParallel } from "./contract/inParallel.ts";

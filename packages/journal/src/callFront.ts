@@ -32,17 +32,17 @@ import type { CallOptions, ToolOptions } from "./options.ts";
 /** A call that plain code makes. */
 export interface PlainCall extends CallOptions {
   /**
-   * Names the call: it is by this name that it is the same call after a crash, a retry, a fork. Calls of one step that are given other
-   * arguments need other names: `charge ${order}`.
+   * Names the call, and identifies it after a crash, a retry or a fork. Calls of one step with different arguments need different names:
+   * `charge ${order}`.
    */
   readonly id: string;
   /** Names what is called, for the policy and the trail. Default: `id`. */
   readonly tool?: string | undefined;
-  /** What it is called with, for the policy, the trail and `work`: JSON. Default: null. */
+  /** The arguments, for the policy, the trail and `work`: JSON. Default: null. */
   readonly args?: unknown;
 }
 
-/** What the function of a plain call is given. */
+/** The argument of a plain call's function. */
 export interface PlainCallContext extends CurrentCall {
   /** Frozen. */
   readonly args: unknown;
@@ -55,22 +55,22 @@ export interface PlacedCall {
   readonly version: string | null;
   /** Canonical JSON. */
   readonly argsText: string;
-  /** JSON with the names in the order in which they were given. */
+  /** JSON of the arguments, with the names in their original order. */
   readonly given: string;
   readonly place: ChainPlace;
   readonly toolCallId: string | undefined;
-  /** Whether an error says that a tool didn't take its arguments. */
+  /** Whether an error says that a tool rejected its arguments. */
   readonly refused?: ((error: unknown) => Promise<boolean>) | undefined;
 }
 
 /**
- * What graphs are given: tools, a channel, and functions that make calls. What becomes of a call is up to the subclass: a journal makes
- * it once, a replay gives what was recorded.
+ * The interface for graphs: tools, a channel, and functions that make calls. The subclass decides what happens to a call: a journal makes
+ * it once, a replay returns what was recorded.
  */
 export abstract class CallFront {
   readonly #versions = new Map<string, string | null>();
 
-  /** What undoes calls. */
+  /** The functions that undo calls. */
   protected readonly compensations = new Compensations();
 
   /**
@@ -80,9 +80,9 @@ export abstract class CallFront {
   readonly channel: { readonly [chainKey]: ChainChannel } = { [chainKey]: new ChainChannel() };
 
   /**
-   * What a node that asked a model returns along with the message, so that its calls have a place:
-   * `return { messages: [message], ...journal.next(state, message) }`. For a message that a person adds, it goes into `updateState`.
-   * @throws InvalidOptionError; StratigraphError "SERIALIZATION" where the arguments of a call aren't JSON
+   * Returns what a node that asked a model has to return along with the message, so that the message's calls have a place: `return {
+   * messages: [message], ...journal.next(state, message) }`. For a message that a person adds, pass it to `updateState`.
+   * @throws InvalidOptionError; StratigraphError "SERIALIZATION" if the arguments of a call aren't JSON
    */
   next(state: unknown, message: unknown, config?: unknown): { readonly [chainKey]?: ChainState } {
     if (typeof message !== "object" || message === null || Array.isArray(message))
@@ -94,10 +94,11 @@ export abstract class CallFront {
   }
 
   /**
-   * Tools whose calls go through the journal, for `createAgent`, `ToolNode` and `bindTools`. Each keeps its class, name and schema. Beside
-   * what the tool throws, its `invoke` throws AmbiguousOutcomeError, StratigraphError as {@link run} does, and "NOT_WIRED" for a model's call
-   * in a graph without {@link channel} and {@link next}. A call that is denied gives a message of the status "error".
-   * @param options what a repetition of each tool's calls would do, by the tools' names: `{ search: "none", pay: { effects: "once", reconcile } }`
+   * Tools whose calls go through the journal, for `createAgent`, `ToolNode` and `bindTools`. Each keeps its class, name and schema. Besides
+   * what the tool throws, its `invoke` throws AmbiguousOutcomeError, StratigraphError as {@link run} does, and "NOT_WIRED" for a model's
+   * call in a graph without {@link channel} and {@link next}. A denied call returns a message with the status "error".
+   * @param options what a repetition of each tool's calls would do, by the tools' names:
+   * `{ search: "none", pay: { effects: "once", reconcile } }`
    * @throws InvalidOptionError
    */
   tools<T extends ToolLike>(tools: readonly T[], options: Readonly<Record<string, ToolOptions>>): T[] {
@@ -144,10 +145,10 @@ export abstract class CallFront {
   }
 
   /**
-   * A chat model whose answers are recorded: asked the same at the same place of the chain, it gives the recorded answer, and costs no
-   * tokens. The policy is asked about it as about a tool `model:<name>` without effects. Covered is `invoke`, also after `bindTools`; what
-   * streams by `stream` or `streamEvents` asks the model. A recorded answer streams no tokens to the graph's listeners. What the policy
-   * denies throws CallDeniedError.
+   * A chat model whose answers are recorded: the same question at the same place of the chain gets the recorded answer, and costs no
+   * tokens. The policy sees it as a tool `model:<name>` without effects. Only `invoke` is covered, also after `bindTools`; `stream` and
+   * `streamEvents` ask the model. A recorded answer streams no tokens to the graph's listeners. A call that the policy denies throws
+   * CallDeniedError.
    * @throws InvalidOptionError
    */
   model<M extends ModelLike>(model: M): M {
@@ -216,17 +217,17 @@ export abstract class CallFront {
   }
 }
 
-/** The place of a call that code names. Where it stands among others of that name is found out in the journal. */
+/** The place of a call that code names. Its number among the calls of that name is found out in the journal. */
 function placeOfNamed(task: Task, id: string, ...more: readonly (string | null)[]): ChainPlace {
-  // A thread's graph and code outside it use names of their own.
+  // Names in a thread's graph and names in code outside it are kept apart.
   const within = currentCall()?.idempotencyKey ?? (task.attempt === undefined ? "outside" : null);
   const previous = digestOfName(within, task.callScope ?? null, id, ...more);
   return { previous, nth: 0, isNamed: true };
 }
 
 /**
- * The place of a tool's call. A chain that begins anew each time that code runs its graph, as that of an agent in a node, tells nothing of
- * the turn: a call in it is found as one that code names.
+ * The place of a tool's call. A chain may begin anew each time that code runs its graph, such as that of an agent in a node. Such a chain
+ * doesn't identify the turn, so a call in it is found like one that code names.
  */
 function placeOfTool(
   task: Task,
@@ -242,14 +243,14 @@ function placeOfTool(
   return placeOfNamed(task, name, version, argsText, chain?.previous ?? null, String(nth));
 }
 
-/** Longest name of a call, in UTF-16 units: it stands in each of its entries. */
+/** Longest name of a call, in UTF-16 units: each of its entries contains it. */
 const longestId = 1000;
 
 const argsOfNames = new WeakMap<object, Map<string, string>>();
 
 /**
- * Refuses a name that was used with other arguments in the same attempt of the task, or within the same call: whoever uses it in a loop
- * would be given the first one's result each time.
+ * Refuses a name that was used with other arguments in the same attempt of the task, or within the same call: used in a loop, it would
+ * return the first call's result each time.
  * @param isLost whether a message asks for several calls, and the config doesn't say for which of them this one is made
  */
 function checkOnce(task: Task, id: string, tool: string, argsText: string, isLost: boolean): void {
@@ -279,7 +280,7 @@ function checkId(id: unknown): void {
     );
 }
 
-/** What code is given of a call. @throws CallDeniedError; the Command that the call threw */
+/** The value that code gets from a call. @throws CallDeniedError; the Command that the call threw */
 async function valueOf(outcome: CallOutcome, task: Task, tool: string): Promise<unknown> {
   if (outcome.kind === "ran") return outcome.value;
   if (outcome.kind === "denied") throw new CallDeniedError(task.journal ?? "", tool, outcome.reason);

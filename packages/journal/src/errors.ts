@@ -2,12 +2,12 @@ import { StratigraphError } from "@stratigraph/core";
 import type { CallState } from "./log/callState.ts";
 import type { Where } from "./log/entry.ts";
 
-/** Nobody can know whether a call happened. `data`: threadId, fingerprint, tool, where; `error`: what it threw, where that is recorded. */
+/** Nobody can know whether a call happened. `data`: threadId, fingerprint, tool, where; `error`: what it threw, if that is recorded. */
 export class AmbiguousOutcomeError extends StratigraphError {
-  /** As of HTTP 409: the default retry policy of LangGraph doesn't repeat a node for it. */
+  /** As in HTTP 409: LangGraph's default retry policy doesn't repeat a node after it. */
   readonly status = 409;
 
-  /** @param isHeld whether the process that makes the call, or couldn't record what came of it, lives */
+  /** @param isHeld whether the process that makes the call, or couldn't record its outcome, is alive */
   constructor(threadId: string, { call, tool, where, error }: CallState, isHeld = false) {
     const how = isHeld
       ? "is still being made by another process, or that one couldn't record what came of it"
@@ -30,7 +30,7 @@ export class AmbiguousOutcomeError extends StratigraphError {
 
 /** The policy, or a person, refused a call. `data`: threadId, tool, reason. */
 export class CallDeniedError extends StratigraphError {
-  /** As of HTTP 403. */
+  /** As in HTTP 403. */
   readonly status = 403;
 
   constructor(threadId: string, tool: string, reason: string) {
@@ -54,7 +54,7 @@ export function duplicateCall(threadId: string, { call, tool, where }: CallState
   );
 }
 
-/** A node made an equal call in a step that only edits of the state have ended. */
+/** A node made an equal call in a step that was ended only by edits of the state. */
 export function endedOrRenamed(threadId: string, { call, tool, where }: CallState): StratigraphError {
   return new StratigraphError(
     "DUPLICATE_CALL",
@@ -66,8 +66,8 @@ export function endedOrRenamed(threadId: string, { call, tool, where }: CallStat
 }
 
 /**
- * The state of a graph doesn't tell at which place of its chain a model's call stands. `data`: threadId, tool, part.
- * @param part what is missing: the state's channel, or what it holds of the message that asks for the call
+ * The state of a graph doesn't show the place of a model's call in the chain. `data`: threadId, tool, part.
+ * @param part what is missing: the state's channel, or its data about the message that asks for the call
  * @param isInGraph whether a graph makes the call; code outside one has only the state that it passes
  */
 export function notWired(
@@ -106,7 +106,7 @@ export function sameName(
   );
 }
 
-/** A tool that isn't the journal's own makes a call twice, and its config doesn't say for which call of the message. */
+/** A tool that isn't the journal's own makes a call twice, and its config doesn't say for which call of the message it runs. */
 export function unknownAsker(threadId: string, tool: string): StratigraphError {
   return new StratigraphError(
     "DUPLICATE_CALL",
@@ -143,12 +143,12 @@ export function notDurable(
   );
 }
 
-/** What somebody was asked for didn't come in time. */
+/** A requested answer didn't arrive in time. */
 export function tookLonger(ms: number): Error {
   return new Error(`it took longer than ${ms} ms`);
 }
 
-/** A call is being made, so nothing else can be done about it now. @param why by whom, and what to do */
+/** A call is being made, so nothing else can be done about it now. @param why who makes it, and what to do */
 export function stillRuns(
   threadId: string,
   { call, tool }: Pick<CallState, "call" | "tool">,
@@ -161,7 +161,7 @@ export function stillRuns(
   });
 }
 
-/** A journal isn't as it was written. @param seq number of the first wrong entry */
+/** A journal isn't as it was written: it is damaged. @param seq number of the first wrong entry */
 export function journalBroken(threadId: string, seq: number, why: string): StratigraphError {
   return new StratigraphError(
     "JOURNAL_BROKEN",
@@ -170,7 +170,7 @@ export function journalBroken(threadId: string, seq: number, why: string): Strat
   );
 }
 
-/** An error as an entry keeps it. Anything can be thrown, also what can't be made text of. */
+/** An error in the form in which entries store it. Anything can be thrown, even a value that can't be converted to text. */
 export function keptError(error: unknown): { name: string; message: string } {
   try {
     const { name = "Error", message = String(error) } = Object(error) as {

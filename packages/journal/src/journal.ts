@@ -50,7 +50,7 @@ import { verifyThread } from "./trail/verifyThread.ts";
 import { hasJournal, recordedEntries, trailHead } from "./trail/walk.ts";
 import { provenanceOf, type Provenance } from "./trail/why.ts";
 
-/** How many threads a journal keeps the state of. */
+/** How many threads' states a journal keeps in memory. */
 const rememberedThreads = 1000;
 
 /**
@@ -91,7 +91,7 @@ export class Journal extends CallFront {
     });
   }
 
-  /** Writes what waits to be written, and says that this process makes no more calls. The checkpointer stays open. */
+  /** Writes what is still waiting, and declares that this process makes no more calls. The checkpointer stays open. */
   async end(): Promise<void> {
     await Promise.all([...this.#runners.values()].map(({ log }) => log.flush()));
     await this.#session.end();
@@ -104,7 +104,7 @@ export class Journal extends CallFront {
 
   /**
    * The entries of a thread's journal, oldest first, read page by page.
-   * @throws InvalidOptionError; CorruptionError where an entry can't be read
+   * @throws InvalidOptionError; CorruptionError if an entry can't be read
    */
   trail(threadId: string, options: TrailOptions = {}): AsyncGenerator<TrailEntry> {
     checkTrailOptions(options);
@@ -118,7 +118,7 @@ export class Journal extends CallFront {
 
   /**
    * Number and hash of the last entry of a thread's journal. Publish it, or keep it where nobody who can write to the storage can change
-   * it: {@link verify} then tells that nothing before it was removed or made anew.
+   * it: with it, {@link verify} shows whether anything before it was removed or replaced.
    * @throws StratigraphError "JOURNAL_BROKEN"; CorruptionError
    */
   async head(threadId: string): Promise<TrailHead> {
@@ -126,9 +126,9 @@ export class Journal extends CallFront {
   }
 
   /**
-   * Verifies that the entries of a thread's journal are those that were made, that none is missing, that what stands beside them is what
-   * they were made with, and that nothing is stored any more that entries say was erased. Damage is told, and not thrown. Without `head`,
-   * nobody can tell that the last entries were removed, nor, without `sign`, that all were made anew.
+   * Verifies that the entries of a thread's journal are unchanged, that none is missing, that the values stored with them are unchanged,
+   * and that what was erased is no longer stored. Damage is returned, not thrown. Without `head`, it can't detect that the last entries
+   * were removed; without `sign`, it can't detect that all were forged.
    * @throws InvalidOptionError; errors of the storage
    */
   async verify(threadId: string, options: VerifyOptions = {}): Promise<Verification> {
@@ -143,13 +143,13 @@ export class Journal extends CallFront {
    * @throws StratigraphError "JOURNAL_BROKEN"; CorruptionError; errors of the stream
    */
   async export(threadId: string, target: TrailTarget): Promise<TrailHead> {
-    // Where there are keys, the file is signed as this thread's.
+    // If there are keys, the file is signed as this thread's.
     if (this.#sealing.activeKey !== undefined) await this.#of(validId("threadId", threadId)).log.refresh();
     return await exportTrail(this.checkpointer, validId("threadId", threadId), this.#sealing, target);
   }
 
   /**
-   * Opens a thread's journal for replaying: what runs on it is given what was recorded, and nothing runs.
+   * Opens a thread's journal for replaying: what runs on it gets the recorded results, and no call is made.
    * @throws InvalidOptionError; CorruptionError
    */
   async replay(threadId: string, options: ReplayOptions = {}): Promise<Replay> {
@@ -159,9 +159,9 @@ export class Journal extends CallFront {
   }
 
   /**
-   * Tells what was in the context of the model that made a message: inputs, earlier calls, their results, and the decisions about them
-   * (policy, approvals, resolutions), with the checkpoints. That is what the model had seen, and not why it chose what it did.
-   * @throws InvalidAddressError; NotFoundError where no checkpoint has the message; CorruptionError
+   * Returns what was in the context of the model that made a message: inputs, earlier calls, their results, and the decisions about them
+   * (policy, approvals, resolutions), with the checkpoints. This shows what the model had seen, not why it chose what it did.
+   * @throws InvalidAddressError; NotFoundError if no checkpoint has the message; CorruptionError
    */
   async why(threadId: string, options: { readonly messageId: string }): Promise<Provenance> {
     const messageId = validId("messageId", (Object(options) as Partial<typeof options>).messageId);
@@ -169,8 +169,8 @@ export class Journal extends CallFront {
   }
 
   /**
-   * How a thread stood at a moment: the checkpoint that was its head, and the last entry of its journal. By the clocks of the processes
-   * that wrote to it.
+   * Returns the state of a thread at a moment: the checkpoint that was its head, and the last entry of its journal. Times are by the clocks
+   * of the processes that wrote to it.
    * @throws InvalidOptionError; CorruptionError
    */
   async at(threadId: string, date: Date): Promise<Moment> {
@@ -179,19 +179,19 @@ export class Journal extends CallFront {
   }
 
   /**
-   * The calls of a thread as they stand: what was asked, how it was decided, what came of it; in the order in which they were first made.
-   * Hashes aren't verified, so that it needs no keys: {@link verify} tells whether to trust what is told.
-   * @throws CorruptionError where an entry can't be read
+   * Returns the calls of a thread: what was asked, how it was decided and what the outcome was, in the order in which they were first made.
+   * Hashes aren't verified, so no keys are needed; {@link verify} shows whether the result can be trusted.
+   * @throws CorruptionError if an entry can't be read
    */
   async calls(threadId: string): Promise<RecordedCall[]> {
     const journal = this.#of(validId("threadId", threadId));
     return await recordedCalls(this.checkpointer, threadId, async (state, maker) => {
-      // Whoever may only read can't try a lease, and so can't tell whether its holder is alive.
+      // A caller with read access only can't try a lease, so it can't know whether the lease's holder is alive.
       return await isUnresolvedBy(journal, state, maker).catch(() => undefined);
     });
   }
 
-  /** The calls of which nobody knows whether they happened: of one thread, or of all threads, which are read one after another. */
+  /** The calls whose outcome is unknown: of one thread, or of all threads, which are read one after another. */
   async *unresolved(threadId?: string): AsyncGenerator<UnresolvedCall> {
     if (threadId !== undefined) return yield* unresolvedCalls(this.#of(validId("threadId", threadId)));
     for await (const thread of this.checkpointer.tier.threads({}))
@@ -200,8 +200,8 @@ export class Journal extends CallFront {
   }
 
   /**
-   * Records whether a call happened whose outcome is unknown, or what one returned whose result isn't there.
-   * @throws NotFoundError; InvalidOptionError where the outcome is known; StratigraphError "LOCKED" where the call is being made
+   * Records whether a call with an unknown outcome happened, or what a call returned whose result is missing.
+   * @throws NotFoundError; InvalidOptionError if the outcome is known; StratigraphError "LOCKED" if the call is being made
    */
   async resolve(fingerprint: Digest, options: ResolveOptions): Promise<void> {
     checkResolveOptions(options);
@@ -211,7 +211,7 @@ export class Journal extends CallFront {
   /**
    * Lets a call run again as if it had never been made, with a new idempotency key: a service that takes one acts again. For a call whose
    * outcome is unknown, {@link resolve} keeps the key.
-   * @throws NotFoundError; InvalidOptionError; StratigraphError "LOCKED" where the call is being made
+   * @throws NotFoundError; InvalidOptionError; StratigraphError "LOCKED" if the call is being made
    */
   async forget(fingerprint: Digest, options: ForgetOptions): Promise<void> {
     checkForgetOptions(options);
@@ -219,8 +219,8 @@ export class Journal extends CallFront {
   }
 
   /**
-   * Erases arguments and results of calls from all storages; after an error, erase again. Entries stay, with the hashes of what was
-   * erased, so that the trail can still be verified, and calls aren't repeated (RESULT_NOT_KEPT). Not erased: what entries say themselves,
+   * Erases arguments and results of calls from all storages; after an error, erase again. Entries stay, with the hashes of what was erased,
+   * so that the trail can still be verified, and calls aren't repeated (RESULT_NOT_KEPT). Not erased are texts in the entries themselves,
    * such as errors and reasons, and copies: the graph's own checkpoints, forks, exported trails.
    * @throws InvalidOptionError; StratigraphError "OVERLOADED"
    */
@@ -281,7 +281,7 @@ export class Journal extends CallFront {
     return made;
   }
 
-  /** Makes room for a thread: forgets the state of those that were used longest ago and make no calls now. */
+  /** Makes room for a thread: forgets the states of the least recently used threads that make no calls now. */
   #trim(): void {
     for (const [threadId, { log, runner }] of this.#runners) {
       if (this.#runners.size < rememberedThreads) return;

@@ -5,7 +5,7 @@ import type { SignOptions } from "./log/sealing.ts";
 /** A call that is about to run, as the policy sees it. Frozen. */
 export interface PolicyCall {
   readonly tool: string;
-  /** The arguments as the caller gave them. What runs gets these, whatever the caller changes meanwhile. */
+  /** The arguments as the caller gave them. The call runs with these, even if the caller changes its own object meanwhile. */
   readonly args: unknown;
   readonly effects: Effects;
   readonly threadId: string;
@@ -15,7 +15,7 @@ export interface PolicyCall {
 
 /**
  * What a policy answers: true runs the call, false or `deny` refuses it, `ask` asks a person by an interrupt of the graph. Anything else
- * refuses it. What a person allows counts for this call in this thread, as long as the policy asks for the same reason, and for `validFor` at
+ * refuses it. A person's approval holds for this call in this thread, as long as the policy asks for the same reason, and for `validFor` at
  * most; default: always.
  */
 export type PolicyAnswer =
@@ -38,8 +38,8 @@ export interface UnknownCall {
 }
 
 /**
- * What a reconciler finds out: that the call happened, with the result that it would have given; that it certainly didn't; or undefined
- * where it can't tell either.
+ * A reconciler's answer: the call happened, with the result that it would have returned; it certainly didn't happen; or undefined if the
+ * reconciler doesn't know either.
  */
 export type Reconciled<R = unknown> =
   | { readonly happened: true; readonly result: R }
@@ -48,35 +48,35 @@ export type Reconciled<R = unknown> =
 
 /**
  * How calls of a tool are treated.
- * @throws InvalidOptionError, from whatever takes them: `journal.tools()`, `journal.run()`, `batch()`
+ * @throws InvalidOptionError, from the functions that take them: `journal.tools()`, `journal.run()`, `batch()`
  */
 export interface CallOptions {
   /**
-   * What a repetition would do. Default of `journal.run` and `batch` "once"; of a tool it has to be said: what an MCP server says of its
+   * What a repetition would do. Default for `journal.run` and `batch`: "once". For a tool it is required: what an MCP server says about its
    * own tools is a hint, and doesn't count.
    */
   readonly effects?: Effects | undefined;
-  /** Part of the calls' identity: a changed one makes them new calls. Default: none. */
+  /** Part of the calls' identity: if it changes, they are new calls. Default: none. */
   readonly version?: string | undefined;
   /**
-   * Whether an error proves that nothing happened. If it throws, it doesn't. Default: errors of the tool's schema, and errors with
-   * `certain: true`.
+   * Whether an error proves that nothing happened. If the function throws, the error proves nothing. Default: errors of the tool's schema,
+   * and errors with `certain: true`.
    */
   readonly certain?: ((error: unknown) => boolean) | undefined;
   /**
-   * Finds out, from the service that the tool calls, what became of a call whose outcome is unknown. If it throws, takes longer than
-   * `policyTimeout` or answers anything else, that is traced and counts as "can't tell". Default: a person is asked.
+   * Asks the service that the tool calls about a call whose outcome is unknown. If it throws, takes longer than `policyTimeout` or returns
+   * anything else, that is traced and counts as undefined. Default: a person is asked.
    */
   readonly reconcile?: ((call: UnknownCall) => Reconciled | Promise<Reconciled>) | undefined;
   /**
-   * Undoes a call that happened, when a transaction is rolled back. A later process, which didn't make the call, takes the function that it
-   * knows for the tool's name, so it must need nothing but the call's result and arguments. Where a model called the tool, the result is the content of the tool's message.
-   * It is called once; `currentCall()` has an idempotency key for it. Default: the call can't be undone.
+   * Undoes a call that happened, when a transaction is rolled back. A later process that didn't make the call uses the function that it has
+   * for the tool's name, so the function must need only the call's result and arguments. If a model called the tool, the result is the
+   * content of the tool's message. It is called once; `currentCall()` has an idempotency key for it. Default: the call can't be undone.
    */
   readonly compensate?: ((result: unknown, args: unknown) => unknown) | undefined;
 }
 
-/** How calls of a tool are treated: what a repetition would do, alone or with more. */
+/** How calls of a tool are treated: what a repetition would do, alone or with other options. */
 export type ToolOptions =
   | NonNullable<CallOptions["effects"]>
   | (CallOptions & Required<Pick<CallOptions, "effects">>);
@@ -89,11 +89,11 @@ export interface JournalOptions {
   readonly policyTimeout?: Duration | undefined;
   /** Signs entries by HMAC-SHA-256, so that nobody without the key can forge the chain. Default: SHA-256. */
   readonly sign?: SignOptions | undefined;
-  /** Who makes the calls, for the trail: a name, or what tells it from a run's config; 200 characters are kept. Default: none. */
+  /** Who makes the calls, for the trail: a name, or a function that gets it from a run's config; 200 characters are kept. Default: none. */
   readonly author?: string | ((config: unknown) => string | undefined) | undefined;
   /**
-   * How long a call waits for another process that runs it, and for the checkpoint that issued it, though for that not longer than 30 s.
-   * Default "10m".
+   * How long a call waits for another process that runs it. It waits as long, but at most 30 s, for the checkpoint that issued it. Default
+   * "10m".
    */
   readonly wait?: Duration | undefined;
 }

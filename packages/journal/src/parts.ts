@@ -6,7 +6,7 @@ import type { JournalLog } from "./log/journalLog.ts";
 import type { Sealing } from "./log/sealing.ts";
 import { shared } from "./shared.ts";
 
-/** What transactions and batches use of a journal, and applications needn't see. */
+/** The parts of a journal that transactions and batches use, hidden from applications. */
 export interface JournalParts {
   readonly checkpointer: TierSaver;
   readonly sealing: Sealing;

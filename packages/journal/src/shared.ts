@@ -1,6 +1,6 @@
 /**
- * State that all copies of this package in a thread of the process share: its two builds, and those that bundlers made. Copies that
- * didn't know of each other would take each other for dead.
+ * State that all copies of this package in a thread of the process share: its two builds, and copies made by bundlers. Copies with separate
+ * state would consider each other dead.
  */
 export function shared<T>(name: string, make: () => T): T {
   const all = globalThis as { [key: symbol]: T | undefined };

@@ -4,7 +4,7 @@ import { InvalidOptionError } from "@stratigraph/core";
 /** A URL, taken apart. */
 export interface Place {
   readonly scheme: string;
-  /** What stands behind the scheme: an absolute path of a file; of an "official+" URL, the URL without that. */
+  /** The part after the scheme: the absolute path of a file, or an "official+" URL without "official+". */
   readonly rest: string;
 }
 
@@ -13,7 +13,7 @@ export const advice =
   "Write official+postgresql://…, sqlite:FILE, official+redis://…, mongodb://…, or a file's name that ends with .jsonl, .jsonl.gz or .jsonl.zst.";
 
 /**
- * Takes a URL of a source or target apart. What is no URL is a file's name.
+ * Takes a URL of a source or target apart. Text that isn't a URL is a file's name.
  * @param cwd where relative paths begin. Default: where the process was started
  * @throws InvalidOptionError
  */

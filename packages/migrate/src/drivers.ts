@@ -5,7 +5,7 @@ import type { MongoDatabase } from "./sources/mongoSource.ts";
 import type { SourcePool } from "./sources/postgresTables.ts";
 import type { SqliteDatabase } from "./sources/sqliteSource.ts";
 
-/** How long a server may take to accept a connection, in milliseconds; of a pool, also how long one may wait for its turn. */
+/** How long a server may take to accept a connection, in milliseconds. In a pool, also how long to wait for a free connection. */
 const longestConnectMs = 30_000;
 
 interface Pool extends SourcePool {
@@ -82,7 +82,7 @@ export async function openRedis(url: string) {
     (driver: { readonly Redis: new (url: string, options: object) => Ioredis }) =>
       new driver.Redis(url, { maxRetriesPerRequest: 3 }),
   );
-  // A command that fails says only how often it was tried. Without a listener ioredis prints.
+  // The error of a failed command says only how often it was tried. Without a listener ioredis prints errors.
   let last: Error | undefined;
   client.on("error", (error) => (last = error));
   return {

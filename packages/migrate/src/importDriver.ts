@@ -3,8 +3,8 @@ import { StratigraphError } from "@stratigraph/core";
 
 /**
  * Loads the first of these packages that is installed and works, beside this one or in the project that the process was started in.
- * @param what what needs it, as the beginning of a sentence
- * @param use makes what is wanted of it
+ * @param what the feature that needs it, as the beginning of a sentence
+ * @param use makes the result from the loaded package
  * @throws StratigraphError "DRIVER_MISSING" that names the command which installs it
  */
 export async function withDriver<Driver, T>(

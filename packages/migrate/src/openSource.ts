@@ -12,9 +12,9 @@ import { sqliteSource } from "./sources/sqliteSource.ts";
 
 /** Options of {@link openSource} and {@link openTarget}. */
 export interface OpenOptions {
-  /** What values are read and written with. Default: Stratigraph's own. Pass the saver's, where it has registered types. */
+  /** The serializer of values. Default: Stratigraph's own. Pass the saver's if it has registered types. */
   readonly serde?: SerializerProtocol | undefined;
-  /** The folder in which relative paths of files begin. Default: that in which the process was started. */
+  /** The folder that relative paths of files start from. Default: the current folder of the process. */
   readonly cwd?: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface OpenOptions {
 export const openNames: OptionNames<OpenOptions> = { serde: true, cwd: true };
 
 /**
- * Opens what a URL names for reading. Close it afterwards.
+ * Opens the source that a URL names. Close it afterwards.
  *
  * - `official+postgresql://user:password@host/database?schema=public`: the tables of the official PostgresSaver
  * - `sqlite:./checkpoints.sqlite`: the file of the official SqliteSaver

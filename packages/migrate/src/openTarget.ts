@@ -16,9 +16,9 @@ import { saverTarget } from "./targets/saverTarget.ts";
 type Serde = SerializerProtocol | undefined;
 
 /**
- * Opens what a URL names for writing, with the same URLs as `openSource`. Savers are the official ones, of the project's own packages,
- * which create what they need. Close it afterwards.
- * @throws InvalidOptionError; StratigraphError "DRIVER_MISSING" that names the package to install; what a source throws whose
+ * Opens the target that a URL names, with the same URLs as `openSource`. The savers are the official ones from the project's own
+ * packages; they create the tables they need. Close it afterwards.
+ * @throws InvalidOptionError; StratigraphError "DRIVER_MISSING" that names the package to install; what a source throws if its
  * storage can't be used
  */
 export async function openTarget(url: string, options: OpenOptions = {}): Promise<ThreadTarget> {
@@ -64,7 +64,7 @@ async function toPostgres(url: string, serde: Serde): Promise<ThreadTarget> {
   });
 }
 
-/** Opens a target, and closes what was opened for it where that fails. */
+/** Opens a target. If that fails, closes what was opened for it. */
 async function orClosed(
   close: () => Promise<void>,
   open: () => Promise<ThreadTarget>,

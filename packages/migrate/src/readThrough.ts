@@ -14,21 +14,21 @@ export interface ReadThroughOptions {
   readonly close?: boolean | undefined;
 }
 
-/** How long after a look at the source the next one follows at the earliest, in milliseconds. */
+/** The shortest time between two looks at a thread in the source, in milliseconds. */
 const lookAgainMs = 10_000;
 
-/** For how many threads it is remembered that they were brought. */
+/** How many imported threads are remembered at most. */
 const remembered = 10_000;
 
 /**
- * Has a saver bring threads from a source when they are first asked for, so that old processes may drain while new ones start: a thread
- * that this storage doesn't know is imported at its first `getTuple` or `list`. It stays in the source. If the source goes on with a
- * thread afterwards, the trace channel tells ("source-went-on"), and what it wrote isn't mixed in. A thread that can't be brought as it
- * is in the source isn't served: reading it fails with "CORRUPT", "UNREGISTERED_TYPE" or "SERIALIZATION", and with "UNAVAILABLE" where
- * the source can't be reached.
+ * Makes a saver import threads from a source when they are first read, so that old processes may drain while new ones start. A thread
+ * that this storage doesn't know is imported at its first `getTuple` or `list`. It stays in the source. If the source continues a
+ * thread afterwards, the trace channel reports it ("source-went-on"), and the new work isn't mixed in. A thread that can't be imported
+ * unchanged isn't served: reading it fails with "CORRUPT", "UNREGISTERED_TYPE" or "SERIALIZATION", or with "UNAVAILABLE" if the source
+ * can't be reached.
  *
- * A thread that is deleted here isn't brought again for as long as the deletion is remembered, which is a week. By then, everything
- * should have been imported.
+ * A thread that is deleted here isn't imported again as long as its deletion is remembered, which is a week. By then, everything should
+ * have been imported.
  */
 export function readThrough(saver: TierSaver, source: ThreadSource, options: ReadThroughOptions = {}): void {
   saver.readThrough(new Bringer(source, options));
@@ -37,7 +37,7 @@ export function readThrough(saver: TierSaver, source: ThreadSource, options: Rea
 class Bringer implements ReadThrough {
   readonly #source: ThreadSource;
   readonly #options: ReadThroughOptions;
-  /** Threads under way: whoever asks for one of them waits for the same import. */
+  /** Imports under way, by thread. Further reads of such a thread wait for the same import. */
   readonly #underWay = new Map<string, Promise<boolean>>();
   readonly #brought = remembering<{ readonly heads: string; lookAtMs: number }>(remembered);
 
@@ -58,7 +58,7 @@ class Bringer implements ReadThrough {
     const brought = this.#brought.get(threadId);
     if (brought === undefined || Date.now() < brought.lookAtMs) return;
     brought.lookAtMs = Date.now() + lookAgainMs;
-    // Nobody waits for it. If the source can't be reached, the next read looks again.
+    // The read doesn't wait for this look. If the source can't be reached, a later read looks again.
     void this.#look(threadId, brought.heads).catch(() => undefined);
   }
 
@@ -70,7 +70,7 @@ class Bringer implements ReadThrough {
     const there = await threadThere(storage.tier, threadId);
     const isDeleted = there.revision > 0 && there.records.size === 0;
     if (isDeleted) return false;
-    // Another call may have brought it since.
+    // Another call may have imported the thread since.
     if (there.heads.has("")) return true;
     const thread = await this.#source.thread?.(threadId);
     if (thread === undefined) return false;
@@ -87,7 +87,7 @@ class Bringer implements ReadThrough {
       this.#tell(threadId, imported, thread.mixedUp.length);
       return true;
     } catch (error) {
-      // Another process brought it, and the source went on between the two.
+      // Another process imported the thread, and the source continued it between the two imports.
       if (!StratigraphError.is(error, "CHECKPOINT_CONFLICT")) throw error;
       this.#tellWentOn(threadId);
       return true;

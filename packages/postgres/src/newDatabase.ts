@@ -6,13 +6,14 @@ import { brotliDecompressSync } from "node:zlib";
 interface Contents {
   /** The version of PGlite that made it. */
   readonly pglite: string;
-  /** In the order of their contents; -1 bytes: a folder. */
+  /** In the order in which their contents follow. A folder has -1 bytes. */
   readonly entries: readonly (readonly [path: string, bytes: number])[];
 }
 
 /**
- * Puts a new, empty database where there is none, which PGlite opens ten times as fast as it would make one. All of it is there or nothing, even
- * if the process is killed meanwhile. False where this package's file of it isn't beside the code, as in some bundles.
+ * Puts a new, empty database into a folder that doesn't exist yet. PGlite opens it ten times as fast as it would create one. The
+ * folder is complete or absent, even if the process is killed meanwhile. False if the file with the database isn't beside the code,
+ * as in some bundles.
  */
 export function putNewDatabase(data: string): boolean {
   const shipped = shippedDatabase();
@@ -36,10 +37,10 @@ export function putNewDatabase(data: string): boolean {
   return true;
 }
 
-/** The file that `pnpm new-database` makes. */
+/** Reads the file that `pnpm new-database` makes. */
 export function shippedDatabase(): (Contents & { readonly content: Buffer }) | undefined {
   try {
-    // No URL beside import.meta: bundlers would copy the file.
+    // Not a URL relative to import.meta.url: bundlers would copy the file.
     const file = join(dirname(fileURLToPath(import.meta.url)), "..", "newDatabase.br");
     const bytes = brotliDecompressSync(readFileSync(file));
     const end = bytes.indexOf("\n");

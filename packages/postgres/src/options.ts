@@ -17,7 +17,7 @@ export interface DatabaseOptions {
    * that it sends; copying, forking, pruning and deleting threads, and setup(), have six times as long.
    */
   readonly statementTimeout?: Duration | undefined;
-  /** Most calls that may be under way or wait at once; further calls fail with "OVERLOADED". Default 10,000. */
+  /** How many calls may be under way or wait at once; further calls fail with "OVERLOADED". Default 10,000. */
   readonly maxQueue?: number | undefined;
 }
 

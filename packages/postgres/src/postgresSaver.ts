@@ -33,9 +33,9 @@ import { ShardedTier } from "./shards/shardedTier.ts";
 import { checkFlag, type SetupOptions } from "./schema/setUp.ts";
 import { setupSql } from "./schema/statements.ts";
 
-/** Most connections of a pool that is opened here. */
+/** How many connections a pool that is opened here has at most. */
 const connections = 10;
-/** Most databases that threads are spread over: each has a pool in each process. */
+/** How many databases threads can be spread over: each process has a pool for each database. */
 const mostShards = 256;
 /** After how long an idle connection is probed by the operating system, in milliseconds. */
 const keepAliveMs = 10_000;
@@ -51,9 +51,9 @@ type Source =
   | { readonly url: string; readonly pool?: undefined; readonly shards?: undefined };
 
 /**
- * A tier over a pool of the caller's, or over one that is opened for a connection string. With `shards`, pools or connection strings
- * of several databases: each thread is in one of them, by a hash of its id. Their number and order must stay as they were when they
- * were set up. @throws InvalidOptionError
+ * Makes a tier over the caller's pool, or over a pool that it opens for a connection string. `shards` takes pools or connection strings
+ * of several databases: each thread is in one of them, by a hash of its id. Don't change their number or order after they were set up.
+ * @throws InvalidOptionError
  */
 export function postgres(
   options: PostgresOptions & {
@@ -110,7 +110,7 @@ export function postgres(
   return new ShardedTier(places.map(({ executor, place }) => new Shard(executor, schema, place)));
 }
 
-/** Runs statements on a pool, or on one that is opened for a connection string. @throws InvalidOptionError */
+/** Makes an executor over the given pool, or over one that is opened for a connection string. @throws InvalidOptionError */
 function executorOf(field: string, source: unknown, limits: PoolLimits, tier?: string): PoolExecutor {
   if (typeof source === "string" && source !== "")
     return new PoolExecutor(opener(source, connectTimeoutMsOf(limits)), limits, tier);
@@ -125,7 +125,7 @@ function executorOf(field: string, source: unknown, limits: PoolLimits, tier?: s
   );
 }
 
-/** Opens a pool for a connection string: of one that names several servers, to the one that takes writes. */
+/** Opens a pool for a connection string. If that names several servers, the pool connects to the one that takes writes. */
 function opener(url: string, timeoutMs: number): () => PgPool {
   const open = (server: string): PgPool => openPool(server, timeoutMs);
   const urls = serverUrlsOf(url);
@@ -139,7 +139,7 @@ function openPool(url: string, connectionTimeoutMillis: number): PgPool {
     connectionString: url,
     max: connections,
     connectionTimeoutMillis,
-    // Idle connections notice too when a server went away silently.
+    // With this, idle connections, too, notice that a server went away silently.
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
   });
@@ -168,8 +168,8 @@ export function pglite(options: PgliteOptions = {}): PostgresTier {
 }
 
 /**
- * Keeps checkpoints in PostgreSQL. It is constructed as LangGraph's own PostgresSaver is, so that changing the import is all it takes.
- * It has tables of its own (schema "stratigraph").
+ * Keeps checkpoints in PostgreSQL. It is constructed like LangGraph's own PostgresSaver, so changing the import is enough. It has tables
+ * of its own (schema "stratigraph").
  *
  * @example
  * const checkpointer = PostgresSaver.fromConnString("postgresql://user:password@localhost:5432/db");

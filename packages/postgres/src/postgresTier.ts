@@ -70,20 +70,20 @@ import { checkInstalled, setUp, type SetupOptions } from "./schema/setUp.ts";
 import { setupSql, statementsIn, type Statement } from "./schema/statements.ts";
 
 /**
- * Checkpoints on the first page of a list: few, so that reading one costs little. Pages double up to `largestPage`, while they stay under so
- * many bytes.
+ * How many checkpoints the first page of a list has: few, so that reading one costs little. Each further page is twice as large, up to
+ * `largestPage` checkpoints and `pageBytes` bytes.
  */
 const firstPage = 16;
 const [largestPage, pageBytes] = [128, 8 * 1024 * 1024];
-/** Pages of records alone grow further, to this many checkpoints, while they stay under so many bytes. */
+/** Pages of records alone may be larger: up to this many checkpoints and bytes. */
 const [largestRecordsPage, recordsPageBytes] = [2048, 2 * 1024 * 1024];
 const threadsPerPage = 500;
 const threadsPerSweep = 200;
 
-/** Most ancestors that are followed: far more than there are, and an integer of PostgreSQL. */
+/** How many ancestors are followed at most: more than any thread has, and few enough for PostgreSQL's integer. */
 const mostAncestors = 1_000_000;
 
-/** How many records the page after these may have. */
+/** How many records the next page may have. */
 function recordsPageAfter(checkpoints: readonly ListedCheckpoint[]): number {
   let bytes = 1;
   for (const { record, writes } of checkpoints) {
@@ -94,10 +94,10 @@ function recordsPageAfter(checkpoints: readonly ListedCheckpoint[]): number {
   return Math.min(Math.max(fitting, largestPage), largestRecordsPage);
 }
 
-/** How many checkpoints with their values the page after these may have. */
+/** How many checkpoints, with their values, the next page may have. */
 function pageAfter(checkpoints: readonly ListedCheckpoint[]): number {
   let bytes = 1;
-  // A page brings a value once.
+  // A page holds each value once.
   const counted = new Set<BlobHash>();
   for (const listed of checkpoints) {
     bytes += listed.record.body.length;
@@ -120,12 +120,12 @@ function maybeKey(id: string | undefined): Buffer | null {
 }
 
 /**
- * Most bytes of one column that can be read back. Results arrive as hex text, two digits per byte, and V8's longest string has
+ * The longest column that can be read back, in bytes. Results arrive as hex text, two digits per byte, and V8's longest string has
  * 2^29 - 24 characters. A longer column would end the process inside pg's parser, where the error can't be caught.
  */
 const longestResult = 255 * 1024 * 1024;
 
-/** Most bytes of one write. PostgreSQL's largest parameter has 1 GB, some of which is overhead. */
+/** The largest write, in bytes. PostgreSQL's largest parameter has 1 GB, some of which is overhead. */
 const longestParameter = 1000 * 1024 * 1024;
 
 /** The thread id in a row of threads. */
@@ -134,7 +134,7 @@ function threadIdOf(row: Readonly<Record<string, unknown>>, keys: KeyReader): st
   return longId === null ? keys.id(row["key"] as Uint8Array) : Buffer.from(longId).toString("utf8");
 }
 
-/** Tells of a key that stands for no id. @throws StratigraphError "CORRUPT" where nobody wants to be told */
+/** Reports a key that stands for no id to `onDamaged`. @throws StratigraphError "CORRUPT" without `onDamaged` */
 function refuseKey(
   what: string,
   key: Uint8Array,
@@ -156,7 +156,7 @@ function keyed(keys: KeyReader, key: Uint8Array, column: string, threadId: strin
   return keys.id(key);
 }
 
-/** Whether a row tells the id of its thread. */
+/** Whether the thread id of a row is known. */
 function namesThread(row: Readonly<Record<string, unknown>>, keys: KeyReader): boolean {
   return row["long_id"] !== null || keys.knows(row["key"] as Uint8Array);
 }
@@ -191,7 +191,7 @@ function refuse(
 ): void {
   if (status === "deleted") throw new ThreadDeletedError(threadId);
   if (status !== "stale") return;
-  // The revision is the one that the append would have made.
+  // The row has the revision that the append would have made, one more than the present one.
   const now = Number(revision) - 1;
   throw new StaleReadError(threadId, seen !== undefined && seen > now ? now : undefined);
 }
@@ -319,7 +319,7 @@ export class PostgresTier
         query.headTags === undefined ? null : [...query.headTags],
       ]);
       last = page.at(-1);
-      // A row without a key says how far the threads were looked through that the filter leaves out.
+      // A last row without a key says where the next page continues: one call looks at a limited number of threads.
       const isCut = last !== undefined && last["key"] === null;
       const rows = isCut ? page.slice(0, -1) : page;
       const records = rows.filter(({ body }) => body !== null).map(recordRow);
@@ -523,7 +523,7 @@ export class PostgresTier
         heads: [...heads, ...also.heads],
         onConflict: "refuse",
       }),
-      // The copy begins a thread, whatever is written with it: a target that was deleted may be made anew.
+      // The copy begins a thread, whatever is written with it. So a target that was deleted may be created again.
       goesOn: false,
     };
     const tipRows = tips.map(({ namespace, checkpointId, ancestors, until, writes }) => ({
@@ -565,7 +565,7 @@ export class PostgresTier
     );
   }
 
-  /** @throws StratigraphError "ACCESS_DENIED" where nothing can be written, at once: a statement would be repeated, as during a failover */
+  /** @throws StratigraphError "ACCESS_DENIED" if nothing can be written. Asked first, as a refused write would be repeated for a while. */
   async claimKeyCheck(name: string, value: string): Promise<string> {
     const [server] = await this.#run(this.#sql.writable, []);
     if (server!["writable"] !== true)
@@ -579,7 +579,7 @@ export class PostgresTier
   async lock(name: string, holder: string, forMs: number): Promise<LockState> {
     const values = [keyOf(name), Buffer.from(holder), forMs];
     const [row] = await this.#run(this.#sql.lock, values);
-    // No row: the one that was in the way was swept meanwhile, so that nobody is in the way of the next attempt.
+    // No row: the lock that was in the way was swept meanwhile, so it isn't in the way of the next attempt.
     if (row === undefined) return await this.lock(name, holder, forMs);
     return {
       held: row["held"] === true,
@@ -731,7 +731,7 @@ export class PostgresTier
 
   /**
    * Checks by one statement, which is not repeated, whether calls would be served now.
-   * @throws StratigraphError "UNAVAILABLE", "NOT_SET_UP", or what else a call would throw
+   * @throws StratigraphError "UNAVAILABLE", "NOT_SET_UP", or what any other call would throw
    */
   async ping(): Promise<void> {
     checkInstalled(this.schema, await this.#run(this.#sql.ping, []));
@@ -743,8 +743,8 @@ export class PostgresTier
   }
 
   /**
-   * Deletes threads that never got a checkpoint, only pending writes of a writer that died, and tombstones older than a week, at
-   * most 200 of each per call; and leases that their holders didn't give back.
+   * Deletes threads that have only pending writes, because their writer died before the first checkpoint, and tombstones older than a
+   * week: at most 200 of each per call. Also deletes leases that their holders didn't give back.
    * @param olderThanMs milliseconds since the thread was last written, or since the lease expired
    * @throws StratigraphError
    */

@@ -16,7 +16,7 @@ const gatheredLivesMs = 600_000;
 /** How often copying is tried. It starts over if the source was written to meanwhile, or if the unfinished copy was evicted. */
 const attempts = 8;
 
-/** Fields that aren't copied, because they belong to the thread itself. Fields `k…`, which mark copies from another tier, aren't either. */
+/** Fields that aren't copied, because they belong to the thread itself. Nor are fields `k…`, which mark copies from another tier. */
 const ownFields: ReadonlySet<string> = new Set("id rev del dead rem evi at n nh pin flo era".split(" "));
 
 /** What copying needs besides the thread ids. */

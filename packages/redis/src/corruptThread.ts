@@ -1,7 +1,7 @@
 import { StratigraphError } from "@stratigraph/core";
 import { DamagedValue } from "./lengthPrefixed.ts";
 
-/** The error for a thread of which Redis holds something else than was put. @param what which field, and what is wrong with it */
+/** The error for a thread whose stored fields are damaged. @param what which field, and what is wrong with it */
 export function corruptThread(threadId: string, what: string, cause?: unknown): StratigraphError {
   return new StratigraphError(
     "CORRUPT",
@@ -12,7 +12,7 @@ export function corruptThread(threadId: string, what: string, cause?: unknown): 
   );
 }
 
-/** An error of a call, with the thread that it is about where what is stored of that is damaged. */
+/** Adds the thread to an error that reports damaged data; returns other errors unchanged. */
 export function ofThread(threadId: string | undefined, error: unknown): unknown {
   if (threadId === undefined) return error;
   if (error instanceof DamagedValue) return corruptThread(threadId, error.message, error);

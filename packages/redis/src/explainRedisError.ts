@@ -1,6 +1,6 @@
 import { StratigraphError, type ErrorCode } from "@stratigraph/core";
 
-/** By what the server or the client says: the error's code, and what to do about it. The first match counts. */
+/** The error's code, and what to do about it, by the message of the server or the client. The first match counts. */
 const advice: readonly (readonly [pattern: RegExp, code: ErrorCode, sentence: string])[] = [
   [
     /\bOOM\b|maxmemory/,
@@ -70,12 +70,12 @@ const advice: readonly (readonly [pattern: RegExp, code: ErrorCode, sentence: st
   ],
 ];
 
-/** What the scripts say of a field that isn't what was put, and what Lua and Redis say where a script took no notice of it. */
+/** Messages about a damaged field: the scripts' own, and those of Lua and Redis if a script didn't notice the damage. */
 const damage = /STRATIGRAPHDAMAGED (.*) STRATIGRAPHEND/;
 const luaOfDamage =
   /attempt to [a-z]+ |bad argument #|hash value is not an integer|unfinished (capture|string)/;
 
-/** The error of a script that met something else than was put; undefined where it is none. The thread is added by who knows it. */
+/** The error for a script that met a damaged field; undefined for other failures. `ofThread` adds the thread later. */
 function damageIn(said: string, cause: unknown): StratigraphError | undefined {
   const field =
     damage.exec(said)?.[1] ?? (luaOfDamage.test(said) ? `a field is damaged (${said})` : undefined);
@@ -118,7 +118,7 @@ export function noAnswer(timeoutMs: number, bytes: number, last: Error | undefin
 
 /**
  * Removes a command's arguments from an error of ioredis. They may be the password of a login or the values of a checkpoint, and
- * whoever logs an error logs its causes too.
+ * a log of an error shows its causes, too.
  */
 function forgetArguments(cause: unknown): void {
   if (!(cause instanceof Error)) return;

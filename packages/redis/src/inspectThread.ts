@@ -3,7 +3,7 @@ import { decodeCheckpointKey, decodeId } from "./checkpointKeys.ts";
 
 /**
  * What inspect.lua answers: where the next page begins, the thread's own fields, heads, keys of strays, fields that don't agree with
- * the rest, keys of checkpoints of which batches are lost. Empty: no such thread.
+ * the rest, keys of checkpoints that lost write batches. Empty if there is no such thread.
  */
 type InspectReply = [] | [Buffer, number, number, number, number, Buffer[], Buffer[], Buffer[], Buffer[]];
 
@@ -33,7 +33,7 @@ export async function inspectThread(
     for (const key of gone) lost.push({ threadId, ...decodeCheckpointKey(key) });
     for (let i = 0; i < flatHeads.length; i += 2)
       heads.set(flatHeads[i]!.toString("utf8"), decodeId(flatHeads[i + 1]!));
-    // A scan may answer a field twice.
+    // A scan may return a field twice.
     for (const key of keys) strays.set(key.toString("latin1"), { threadId, ...decodeCheckpointKey(key) });
     cursor = next.toString();
   } while (cursor !== "0");

@@ -67,7 +67,7 @@ export class KeyNames {
     return `${this.#prefix}lock:${idInKey(name)}`;
   }
 
-  /** The index of all runs that have a set of threads. It is a sorted set; the score is when the run last began to write to a further thread. */
+  /** The index of all runs that have a set of threads: a sorted set, scored by when a run last began to write to a further thread. */
   get runs(): string {
     return `${this.#prefix}runs`;
   }

@@ -8,7 +8,7 @@ export function encodeStrings(parts: readonly (string | Uint8Array)[]): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** A stored value that isn't what was put: it breaks off, or a length in it is none. */
+/** A stored value is damaged: it breaks off, or a length in it isn't a number. */
 export class DamagedValue extends RangeError {
   constructor() {
     super("a length in a stored field is damaged");

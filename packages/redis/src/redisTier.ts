@@ -110,7 +110,7 @@ export class RedisTier
   readonly #keys: KeyNames;
   readonly #index: ThreadIndex;
   readonly #calls = new Calls("redis", ofThread);
-  /** How long a thread stays after its last use, in milliseconds, where a stack decides it. */
+  /** How long a thread stays after its last use, in milliseconds, if a stack decides it. */
   #chosenTtlMs: ((threadId: string) => number) | undefined;
   /** Pairs of run and thread that this instance has put into the index. */
   readonly #indexedRuns = remembering<true>(rememberedRuns);
@@ -355,7 +355,7 @@ export class RedisTier
     return await this.#calls.run("claimKeyCheck", undefined, async () => {
       await this.#connection.command("HSETNX", this.#keys.keyChecks, name, value);
       const [stored] = await this.#connection.fields(this.#keys.keyChecks, [name], 0);
-      // The server was emptied in between.
+      // No value: the server was emptied in between.
       return stored?.toString("latin1") ?? value;
     });
   }
@@ -545,7 +545,7 @@ export class RedisTier
       yield* await this.#index.ofRuns(runIds);
       return;
     }
-    // Walk from the least recently written thread. One that is written meanwhile moves to the end, so that it comes twice, not never.
+    // Walk from the least recently written thread. One that is written meanwhile moves to the end: it may come twice, but isn't missed.
     const seen = new Set<string>();
     for await (const page of this.#index.pages({})) {
       for (const { threadId } of page) if (!seen.has(threadId)) yield threadId;

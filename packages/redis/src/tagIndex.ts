@@ -24,7 +24,7 @@ export function tagsIn(field: Buffer | null | undefined): ReadonlySet<string> {
   return found;
 }
 
-/** About how many names one ZSCAN reads of a tag's threads. */
+/** About how many of a tag's threads one ZSCAN reads. */
 const stepSize = 500;
 
 /**
@@ -33,8 +33,8 @@ const stepSize = 500;
  * thread can be missing here only while its tagThread() is still running. An extra name does no harm, because readers look at the
  * tags of the thread itself.
  *
- * Every time a name is added, it gets a new random score. Whoever finds that a name's thread is gone removes the name only if its
- * score is still the one from before that check, so that a name added meanwhile stays.
+ * Every time a name is added, it gets a new random score. If a check finds that a name's thread is gone, the name is removed only if
+ * its score is still the one from before the check. So a name that was added meanwhile stays.
  */
 export class TagIndex {
   readonly #connection: Connection;

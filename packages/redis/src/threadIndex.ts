@@ -23,7 +23,7 @@ export interface IndexedThread {
   readonly writtenAtMs: number;
 }
 
-/** What is there of a thread; "headless" where it has no checkpoint. */
+/** A thread's state and tags; "headless" if it has no checkpoint. */
 type Looked = { readonly info: ThreadInfo; readonly tags: ReadonlySet<string> } | "gone" | "headless";
 
 /**
@@ -85,7 +85,7 @@ export class ThreadIndex {
   }
 
   /**
-   * Removes the names of threads that are gone: from the index of all threads, which isn't told when threads expire, and from the
+   * Removes the names of threads that are gone: from the index of all threads, which doesn't notice when threads expire, and from the
    * sets of runs. Each call looks at a page of threads and a page of runs, and continues where the last one ended.
    * @param beforeMs only names that were written before this instant, in milliseconds since 1970
    * @returns how many names were removed
@@ -219,7 +219,7 @@ export class ThreadIndex {
     }
   }
 
-  /** Whether nothing of a thread is here, as far as can be told: damage isn't an absence. */
+  /** Whether nothing of a thread is here. False if it is damaged. */
   async #isGone(threadId: string): Promise<boolean> {
     try {
       return (await this.#look(threadId)) === "gone";
@@ -229,7 +229,7 @@ export class ThreadIndex {
     }
   }
 
-  /** A thread's current state, or undefined where it is damaged and somebody is told so. */
+  /** Like `#look`, but reports a damaged thread to `onDamaged`, if there is one, and returns "headless" for it. */
   async #lookOrTell(threadId: string, query: ThreadQuery): Promise<Looked> {
     try {
       return await this.#look(threadId, query);
@@ -243,7 +243,7 @@ export class ThreadIndex {
 
   /**
    * A thread's current state and its tags; "headless" if it has no checkpoint.
-   * @throws StratigraphError "CORRUPT" where its own fields aren't what was put
+   * @throws StratigraphError "CORRUPT" if its own fields are damaged
    */
   async #look(threadId: string, { headTags }: ThreadQuery = {}): Promise<Looked> {
     const fields = ["id", "rev", "h", "evi", "nh", "dead", "at", "g", "n"];
@@ -305,7 +305,7 @@ export class ThreadIndex {
   }
 }
 
-/** What is wrong with a thread's own fields, as far as few of them tell; undefined where nothing is. */
+/** What is wrong with these fields of a thread; undefined if nothing is. */
 function wrongIn(
   threadId: string,
   fields: Readonly<

@@ -23,7 +23,7 @@ const sdk: AwsSdk = {
   PutObjectCommand,
 };
 
-/** An object store over a client of `@aws-sdk/client-s3`, which stays open: whoever opened it closes it. */
+/** An object store over a client of `@aws-sdk/client-s3`. It doesn't close the client: the caller that opened it does. */
 export function awsObjectStore(options: S3Options): ObjectStore {
   const client = options.client as S3Client;
   return new AwsObjectStore(async () => ({ sdk, client }), options);

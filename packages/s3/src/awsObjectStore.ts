@@ -21,7 +21,7 @@ import { within } from "./requestTimeout.ts";
 
 /** First pause after a failure, in milliseconds; doubled each time. */
 const firstPauseMs = 50;
-/** The longest pause before chance makes it up to half as long again, in milliseconds. */
+/** The longest pause in milliseconds, before jitter, which makes it at most half as long again. */
 const longestPauseMs = 2000;
 /** How many objects are deleted at the same time. */
 const deletesAtOnce = 8;
@@ -32,7 +32,7 @@ const probeContent = Buffer.from("Stratigraph tries whether this server keeps co
 const abandonedMs = 3_600_000;
 /** An etag that no object has. */
 const noObject = '"00000000000000000000000000000000"';
-/** A request gets an additional second for so many bytes, which even a slow network transfers in that time. */
+/** A request gets an additional second per this number of bytes, which even a slow network transfers in that time. */
 const bytesPerSecond = 1 << 20;
 type Answer<T> = { readonly value: T } | "absent" | "unchanged" | "refused";
 
@@ -49,10 +49,12 @@ export class AwsObjectStore implements ObjectStore {
   readonly #storageClass: StorageClass | undefined;
   /** Ceph before Reef compares `If-Match` with the ETag as it is stored, without quotes. */
   #bareEtags = false;
-  /** Whether the server supports conditional deletes. Tested when the first one is asked for. */
+  /** Whether the server supports conditional deletes. Tested at the first conditional delete. */
   #deletesIfMatch: Promise<boolean> | undefined;
 
-  /** @param connect called at the first request, because the SDK is loaded on demand; after a failure, at the next one */
+  /**
+   * @param connect called at the first request, because the SDK is loaded on demand. After a failure it is called again at the next request
+   */
   constructor(connect: () => Promise<AwsConnection>, options: Omit<S3Options, "client">) {
     this.#connector = new AwsConnector(connect);
     const { bucket, prefix = "stratigraph", attempts = 4, tags, timeout = "10s" } = options;
@@ -144,7 +146,7 @@ export class AwsObjectStore implements ObjectStore {
     );
   }
 
-  /** Also answers false, and deletes nothing, if the server doesn't support conditional deletes. AWS has supported them since 2025. */
+  /** Also returns false, and deletes nothing, if the server doesn't support conditional deletes. AWS has supported them since 2025. */
   async deleteIf(key: string, etag: string): Promise<boolean> {
     this.#deletesIfMatch ??= this.#triesDeleteIf();
     const keeps = await this.#deletesIfMatch.catch((error: unknown) => {

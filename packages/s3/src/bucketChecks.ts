@@ -13,10 +13,10 @@ interface Place {
 /** Storage classes from which an object has to be restored before it can be read. */
 const frozen: ReadonlySet<string> = new Set(["GLACIER", "DEEP_ARCHIVE"]);
 
-/** Servers tell the time in whole seconds. */
+/** Servers report the time in whole seconds. */
 const secondMs = 1000;
 
-/** The endpoint of a client without what stands before the host; undefined where the client doesn't say. */
+/** The endpoint of a client, without user name and password; undefined if the client has none. */
 export async function endpointOf({ config }: S3Client): Promise<string | undefined> {
   // Clients of other libraries that fit may have no config.
   const endpoint = await (config as Partial<S3Client["config"]> | undefined)?.endpoint?.();
@@ -25,7 +25,7 @@ export async function endpointOf({ config }: S3Client): Promise<string | undefin
   return `${protocol}//${hostname}${port === undefined ? "" : `:${port}`}`;
 }
 
-/** What there is to look at in a bucket: older versions, lifecycle rules, and the clock. Each is one request, made once. */
+/** The checks of a bucket: older versions, lifecycle rules, and the clock. Each is one request, made once. */
 export function bucketChecks(
   connected: () => Promise<AwsConnection>,
   place: Place,
@@ -106,13 +106,13 @@ async function rulesOf(
   }
 }
 
-/** Whether a rule is for objects under a prefix. One with tags may be. */
+/** Whether a rule may be for objects under a prefix, whatever tags it asks for. */
 function concerns({ Filter, Prefix }: LifecycleRule, prefix: string): boolean {
   const of = Filter?.Prefix ?? Filter?.And?.Prefix ?? Prefix ?? "";
   return prefix.startsWith(of) || of.startsWith(prefix);
 }
 
-/** What the server's clock says: the Date of an answer. Requests whose time is off by 15 minutes are refused. */
+/** Compares the server's clock (the Date of an answer) with this process's. Requests whose time is off by 15 minutes are refused. */
 async function clock(
   connected: () => Promise<AwsConnection>,
   { bucket, prefix }: Place,

@@ -7,7 +7,7 @@ import type { ObjectStore } from "./objectStore.ts";
 const probePrefix = ".doctor/";
 const probeContent = Buffer.from("Stratigraph tries whether objects can be written here.\n");
 
-/** Looks at object storage and at this user's rights. Writes a probe, and removes it, only if it may. Never rejects. */
+/** Checks object storage and this user's rights. Writes and removes a probe only if the request allows that. Never rejects. */
 export async function diagnose(store: ObjectStore, request: DiagnoseRequest): Promise<readonly Diagnosis[]> {
   const { text: place, test } = (await store.place?.().catch(() => undefined)) ?? {
     text: `The store ${store.name}`,
@@ -22,7 +22,7 @@ export async function diagnose(store: ObjectStore, request: DiagnoseRequest): Pr
       connect: async () => {
         const began = performance.now();
         await store.ping?.();
-        // One request that needs the storage, and the right to list.
+        // One request, which fails without the storage or the right to list.
         for await (const _ of store.list(probePrefix)) break;
         return Math.round(performance.now() - began);
       },
@@ -56,7 +56,7 @@ const unwritten: CheckResult = {
   advice: "stratigraph doctor --write (the probe is removed again)",
 };
 
-/** Whether a probe can be put only where there is none, read, and deleted. */
+/** Whether a probe can be put on the condition that there is none, and can be read and deleted. */
 async function writeFinding(store: ObjectStore, key: string): Promise<CheckResult> {
   let stage = "written";
   let isThere = false;

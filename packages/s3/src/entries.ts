@@ -17,7 +17,7 @@ export interface PackedPlace {
 export interface BlobEntry {
   readonly hash: BlobHash;
   readonly base: BlobHash | undefined;
-  /** Of the blob's bytes. */
+  /** The size of the blob, in bytes. */
   readonly size: number;
   readonly place: Place;
 }

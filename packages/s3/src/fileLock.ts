@@ -9,8 +9,8 @@ const waitMs = 30_000;
 const longestPauseMs = 20;
 
 /**
- * After how long without taking or leaving a lock a process on another machine or in another container counts as gone, in
- * milliseconds. Locks are held for a few of them.
+ * A process on another machine or in another container counts as gone if it hasn't taken or left a lock for this long, in milliseconds.
+ * Locks are held for a few milliseconds.
  */
 const silentMs = 60_000;
 
@@ -31,8 +31,8 @@ export async function holderOf(file: string): Promise<Holder | undefined> {
 }
 
 /**
- * Whether a file that names a process, or a lock of it, which is a link to that file, has long been left alone. Taking and leaving a lock
- * changes the time of the file's links. It is compared with that of a file of one's own: both times are of the file system's clock.
+ * Whether a holder's file, or a lock (a link to that file), hasn't changed for `silentMs`. Taking and leaving a lock changes the file's
+ * ctime. It is compared with the ctime of this process's own file, because both are by the file system's clock.
  */
 export async function isSilent(file: string, mine: string): Promise<boolean> {
   const now = new Date();
@@ -94,7 +94,7 @@ export class FileLocks {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === "EEXIST") return false;
-      // A sweep in another container, which can't see this process, took its file for left behind. The next attempt makes it anew.
+      // A sweep in another container, which can't see this process, deleted its file as left behind. The next attempt makes it anew.
       if (code !== "ENOENT" || (await exists(mine))) throw error;
       this.#mine = undefined;
       return false;

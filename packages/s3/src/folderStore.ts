@@ -39,7 +39,7 @@ function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
 }
 
-/** Answers undefined for "no such file". @throws any other error */
+/** Returns undefined for "no such file". @throws any other error */
 function unlessAbsent(error: unknown): undefined {
   if (codeOf(error) !== "ENOENT") throw error;
   return undefined;

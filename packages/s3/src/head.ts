@@ -24,7 +24,7 @@ export interface Head {
   readonly deleted: boolean;
   readonly removedAt: number;
   readonly evicted: boolean;
-  /** Absent where the thread has no tags. Older versions of this package leave them as they are. */
+  /** Absent if the thread has no tags. Older versions of this package keep them unchanged. */
   readonly tags?: readonly ThreadTag[] | undefined;
   /** The id of the newest checkpoint, by namespace. */
   readonly heads: ReadonlyMap<string, string>;

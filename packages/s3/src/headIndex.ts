@@ -65,7 +65,7 @@ export class HeadIndex {
     }
   }
 
-  /** As {@link threadIds}, at most `limit`. Damaged heads are passed over, and no more objects are listed than are needed. */
+  /** As {@link threadIds}, at most `limit`. Skips damaged heads, and lists no more objects than needed. */
   async *firstThreadIds(limit: number): AsyncGenerator<string> {
     let left = limit;
     for await (const object of this.#store.list("")) {
@@ -84,7 +84,7 @@ export class HeadIndex {
     return heads;
   }
 
-  /** A head; one that names no thread where it is damaged and somebody is told so. */
+  /** Reads a head. If it is damaged and there is an `onDamaged`, calls that and returns a head that names no thread. */
   async #headOr(listed: ListedObject, onDamaged: ThreadQuery["onDamaged"]): Promise<IndexedHead> {
     try {
       return await this.#head(listed);

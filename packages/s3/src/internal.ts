@@ -1,2 +1,2 @@
-// For the packages beside this one, which are released with it. Not versioned: anything may change in a patch.
+// For this package's siblings, which are released with it. Not versioned: anything may change in a patch.
 export { FolderStore } from "./folderStore.ts";

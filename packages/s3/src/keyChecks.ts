@@ -1,13 +1,13 @@
 import { StratigraphError } from "@stratigraph/core";
 import type { FoundObject, ObjectStore } from "./objectStore.ts";
 
-/** The object of check values. No key of a thread begins with a dot. */
+/** The key of the object that holds the check values. No key of a thread begins with a dot. */
 const key = ".keys/checks";
 
-/** How often a value is stored at most, if others write the object meanwhile. */
+/** How many times storing a value is tried, if others write the object meanwhile. */
 const attempts = 16;
 
-/** Check values of keys in object storage: one object for all, replaced by compare-and-set. */
+/** Check values of encryption keys in object storage: one object for all, replaced by compare-and-set. */
 export class KeyChecks {
   readonly #store: ObjectStore;
 
@@ -29,7 +29,7 @@ export class KeyChecks {
       if (stored !== undefined) return stored;
       const bytes = Buffer.from(JSON.stringify(Object.fromEntries([...values, [name, value]])));
       const condition = found === undefined ? ({ ifNoneMatch: "*" } as const) : { ifMatch: found.etag };
-      // A put whose answer was lost is found by the next look.
+      // If a put was stored but its answer was lost, the next attempt finds the value.
       if ((await this.#store.put(key, bytes, condition)) !== undefined) return value;
     }
     const message = `The object ${key} was replaced ${attempts} times while a check value was stored. Try again.`;
@@ -43,7 +43,7 @@ export class KeyChecks {
   }
 }
 
-/** None of an object that is damaged: it binds nobody, and is replaced. */
+/** The values in the object; none if it is damaged. A damaged object binds nobody, and is replaced. */
 function valuesOf({ bytes }: FoundObject): ReadonlyMap<string, string> {
   try {
     const entries = Object.entries(JSON.parse(Buffer.from(bytes).toString()) as Record<string, unknown>);

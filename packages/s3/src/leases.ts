@@ -4,7 +4,7 @@ import type { FoundObject, ListedObject, ObjectStore } from "./objectStore.ts";
 /** The prefix of the keys of leases. No key of a thread begins with a dot. */
 export const leasePrefix = ".leases/";
 
-/** How often a lease is asked for at most, if others write its object meanwhile, or the answer to a write is lost. */
+/** How many times a lease is asked for, if others write its object meanwhile, or the answer to a write is lost. */
 const attempts = 4;
 
 /** What an object of a lease holds. */
@@ -17,8 +17,8 @@ interface StoredLease {
 }
 
 /**
- * Leases in object storage: one object each, replaced by compare-and-set. Storage has no clock that could be asked, so whether a lease
- * expired is told by the clock of who asks; clocks that differ by a second end a lease a second early, or late.
+ * Leases in object storage: one object each, replaced by compare-and-set. Storage has no clock that could be asked, so the clock of the
+ * asking process decides whether a lease has expired. If clocks differ by a second, a lease ends a second early or late.
  */
 export class Leases {
   readonly #store: ObjectStore;
@@ -41,8 +41,8 @@ export class Leases {
   }
 
   /**
-   * Deletes leases that expired before `beforeMs`, where the storage deletes on a condition. A lease is written last when it is
-   * prolonged, so one that was written later isn't looked at.
+   * Deletes leases that expired before `beforeMs`, if the storage supports conditional deletes. Prolonging a lease writes it, so leases
+   * that were written later aren't looked at.
    * @returns how many were deleted
    */
   async sweep(objects: readonly ListedObject[], beforeMs: number): Promise<number> {
@@ -60,7 +60,7 @@ export class Leases {
     return found === "unchanged" ? undefined : found;
   }
 
-  /** Replaces the object that was found. One that holds no longer is deleted where the storage can. */
+  /** Replaces the object that was found. Deletes it instead if the lease is to end and the storage supports conditional deletes. */
   async #write(key: string, lease: StoredLease, found: FoundObject | undefined): Promise<boolean> {
     const isOver = lease.untilMs <= Date.now();
     if (isOver && found !== undefined && (await this.#store.deleteIf?.(key, found.etag)) === true)
@@ -75,7 +75,7 @@ function keyOf(name: string): string {
   return `${leasePrefix}${createHash("sha256").update(JSON.stringify(name)).digest("hex")}`;
 }
 
-/** Undefined for an object that is damaged: it binds nobody. */
+/** The lease in an object. Undefined if the object is damaged: it binds nobody. */
 function leaseOf({ bytes }: FoundObject): StoredLease | undefined {
   try {
     const { name, holder, untilMs } = JSON.parse(Buffer.from(bytes).toString()) as Partial<StoredLease>;

@@ -2,10 +2,10 @@ import type { Leftover } from "@stratigraph/core/tier";
 import type { ListedObject, ObjectStore } from "./objectStore.ts";
 import { revisionOf, threadOfPrefix } from "./threadKey.ts";
 
-/** How old packs are, at least, before a head is missed: a writer stores the first pack of a thread before its head. Milliseconds. */
+/** How old all packs must be before a missing head counts as lost: a writer stores a thread's first pack before its head. Milliseconds. */
 const longestWaitMs = 10 * 60_000;
 
-/** Threads of which packs are there, and no head: nothing else leads to them. */
+/** Finds threads that have packs but no head: nothing else leads to them. */
 export async function* lostHeads(store: ObjectStore, now: number): AsyncGenerator<Leftover> {
   let prefix: string | undefined;
   let packs: ListedObject[] = [];

@@ -22,7 +22,7 @@ export interface FoundObject {
 export interface GetOptions {
   /** Read only the bytes from `start` (inclusive) to `end` (exclusive). */
   readonly range?: readonly [start: number, end: number] | undefined;
-  /** Answer "unchanged" if the object still has this etag. */
+  /** Return "unchanged" if the object still has this etag. */
   readonly unless?: string | undefined;
 }
 
@@ -64,8 +64,8 @@ export interface ObjectStore {
   ping?(): Promise<void>;
 
   /**
-   * Deletes an object if it still has this etag. Answers false, and deletes nothing, if it hasn't or if the storage can't check
-   * that. Leave the method out if the storage never can.
+   * Deletes an object if it still has this etag. Returns false, and deletes nothing, if it doesn't or if the storage can't check that.
+   * Leave the method out if the storage never can.
    */
   deleteIf?(key: string, etag: string): Promise<boolean>;
 
@@ -78,7 +78,7 @@ export interface ObjectStore {
   /** Where the objects are, for a diagnosis. If the method is absent, a diagnosis shows the store's name. */
   place?(): Promise<StorePlace>;
 
-  /** What else there is to look at in storage of this kind, for a diagnosis. Writes nothing. */
+  /** Further checks of this kind of storage, for a diagnosis. They write nothing. */
   checks?(): readonly Check[];
 
   /** Closes whatever was opened for this store alone. */

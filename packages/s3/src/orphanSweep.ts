@@ -39,7 +39,7 @@ export class OrphanSweep {
     return swept;
   }
 
-  /** The objects of one thread after another, and all leases. In a listing they are adjacent. */
+  /** Yields the objects of each thread together, and all leases together. In a listing they are adjacent. */
   async *#threadObjects(after: string | undefined): AsyncGenerator<ListedObject[]> {
     let objects: ListedObject[] = [];
     for await (const object of this.#store.list("", after)) {

@@ -66,8 +66,8 @@ function sectionsOf(forms: readonly StoredForm[]): StoredForm[][] {
 }
 
 /**
- * Makes a pack of entries and their bytes (in the order of `placesOf`). A pack is self-contained: it names its thread, and its
- * last 16 bytes tell where its catalog lies.
+ * Makes a pack of entries and their bytes (in the order of `placesOf`). A pack is self-contained: it names its thread, and its last 16
+ * bytes say where its catalog is.
  */
 export async function encodePack(
   threadId: string,

@@ -153,7 +153,7 @@ export class PackReader {
     return found.bytes;
   }
 
-  /** Answers from the cache, or loads once for all callers that ask at the same time. */
+  /** Returns what is cached, or loads it once for all callers that ask at the same time. */
   async #once(name: string, load: () => Promise<Cached>): Promise<Cached> {
     const cached = this.#cache.get(name) ?? this.#loading.get(name);
     if (cached !== undefined) return await cached;

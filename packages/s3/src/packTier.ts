@@ -58,7 +58,7 @@ import { appended, emptied, withBytes, without, withTags, withWrites } from "./t
 import { ThreadStore, type Change, type ChangeOptions } from "./threadStore.ts";
 import { closureOf, neededBy, type ThreadView } from "./threadView.ts";
 
-/** For how many checkpoints of a listing the bytes are read together, and for how many bytes of values. One alone may have more. */
+/** How many checkpoints of a listing are read together at most, and how many bytes of values. A single checkpoint may have more. */
 const pageSize = 100;
 const pageBytes = 8 << 20;
 /** A prefix without objects, because no key of a thread begins with a dot. */
@@ -160,7 +160,7 @@ export class PackTier
     // An import (archiving makes them) leaves one open pack, so that resuming the thread takes one request less. The pack isn't cached,
     // because the archiver must verify what the storage has.
     const imports = request.heads.some(({ expected }) => expected === "any");
-    // Records that are kept whole are replaced to erase something, so the packs must lose what they have of them.
+    // Records that are kept whole are replaced to erase something, so the packs must lose the old ones.
     const erases = ({ records }: ThreadView): boolean =>
       request.records.some((record) => isKeptWhole(record.namespace) && records.has(checkpointKey(record)));
     const decide = (view: ThreadView): Change<Appended> => ({
@@ -227,7 +227,7 @@ export class PackTier
     return await this.#calls.run("deleteUnchanged", threadId, () => this.#delete(threadId, revision));
   }
 
-  /** @param only the revision at which it is deleted, and otherwise not. Default: any */
+  /** @param only delete the thread only if it is at this revision. Default: at any */
   async #delete(threadId: string, only?: number): Promise<boolean> {
     const found = await this.#threadStore.change(
       threadId,
@@ -279,7 +279,7 @@ export class PackTier
     );
   }
 
-  /** Two requests. Whether another holder's lease expired is told by this process's clock. */
+  /** Makes two requests. This process's clock decides whether another holder's lease has expired. */
   async lease(name: string, holder: string, forMs: number): Promise<boolean> {
     return await this.#calls.run("lease", undefined, () => this.#leases.lease(name, holder, forMs));
   }
@@ -292,7 +292,7 @@ export class PackTier
     return await this.#calls.run("claimKeyCheck", undefined, () => this.#keyChecks.claim(name, value));
   }
 
-  /** The first in the order of their keys: any other order would have the whole bucket listed. */
+  /** The first threads in the order of their keys, because any other order would require listing the whole bucket. */
   async *someThreads(limit: number): AsyncGenerator<string> {
     yield* this.#calls.iterate("threads", undefined, this.#headIndex.firstThreadIds(limit));
   }
@@ -316,14 +316,14 @@ export class PackTier
     yield* this.#calls.iterate("leftovers", undefined, lostHeads(this.#store, Date.now()));
   }
 
-  /** What deletions left is removed by deleting the thread again, and by {@link sweep}. */
+  /** Always false: what deletions left is removed by deleting the thread again, and by {@link sweep}. */
   async dropLeftover(): Promise<boolean> {
     return false;
   }
 
   /**
-   * Deletes packs that no head names, tombstones a week after the deletion, expired leases, and threads that hold only pending writes
-   * whose checkpoint never came. A call looks at about a thousand objects, makes one request for each thread with old ones among them, and
+   * Deletes packs that no head names, tombstones a week after the deletion, expired leases, and threads that hold only pending writes whose
+   * checkpoint never came. A call looks at about a thousand objects, makes one request for each thread that has old ones among them, and
    * continues where the last call ended. Ages are the difference between this process's clock and the storage's.
    */
   async sweep(olderThanMs: number): Promise<number> {
@@ -344,7 +344,7 @@ export class PackTier
     });
   }
 
-  /** Looks at the bucket or folder and at this user's rights; at those to write only if a probe object may be written. */
+  /** Checks the bucket or folder and this user's rights. Rights to write are checked only if a probe object may be written. */
   async diagnose(request: DiagnoseRequest): Promise<readonly Diagnosis[]> {
     return await diagnose(this.#store, request);
   }
@@ -395,7 +395,7 @@ export class PackTier
   }
 
   async *#listThread(threadId: string, query: ListQuery, limit: number): AsyncGenerator<ListedCheckpoint> {
-    // The heads of the moment at which it was told what there is: a later one may not be among it.
+    // Take the heads from the same view as the keys: a later head may not be among these checkpoints.
     const { keys, heads } = await this.#threadStore.read({ threadId }, async (view) => ({
       keys: [...view.records.values()]
         .filter((record) => isListed(record, query))
@@ -424,7 +424,7 @@ export class PackTier
     }
   }
 
-  /** Checkpoints with their pending writes and the blobs asked for. Those that aren't here are undefined or left out. */
+  /** Checkpoints with their pending writes and the requested blobs. A missing record is undefined; missing blobs are left out. */
   async #stored(
     view: ThreadView,
     keys: readonly string[],
@@ -471,7 +471,7 @@ export class PackTier
   }
 }
 
-/** As many of these checkpoints as have {@link pageBytes} of values together, and the first one in any case. */
+/** The first of these checkpoints, with at most {@link pageBytes} of values together, but at least one checkpoint. */
 function fitting(view: ThreadView, keys: readonly string[]): readonly string[] {
   const counted = new Set<BlobHash>();
   let bytes = 0;

@@ -7,12 +7,12 @@ export const tailLimitBytes = 64 << 10;
 const closedBytes = 64 << 20;
 
 /**
- * How many bytes an import makes one pack of at most. It may be one of many that bring a large thread in parts: then each is merged with
- * one before it at most, and as little is held in memory.
+ * The most bytes that an import merges into one pack. An import may be one of many parts of a large thread: so each part is merged with at
+ * most one pack before it, and little is held in memory.
  */
 const importedBytes = 16 << 20;
 
-/** A pack is merged with the one before it if that one is at most so many times as large. So each byte is copied only a few times. */
+/** A pack is merged with the one before it if that one is at most this many times as large. So each byte is copied only a few times. */
 const growth = 4;
 
 /**
@@ -38,7 +38,7 @@ export function packsToMerge(
   return small === undefined ? [] : [small];
 }
 
-/** The last packs, as many as have so many bytes together. */
+/** As many of the last packs as have at most this many bytes together. */
 function lastOnes(packs: readonly PackRef[], bytes: number): readonly PackRef[] {
   let [first, left] = [packs.length, bytes];
   while (first > 0 && (left -= packs[first - 1]!.size) >= 0) first -= 1;

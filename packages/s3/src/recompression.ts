@@ -2,9 +2,9 @@ import { pack, unpack } from "@stratigraph/core/internal";
 import type { StoredForm } from "./entries.ts";
 
 /**
- * The options with which core compresses values. A pack stores such values uncompressed, so that they are compressed together, and
- * core's compression is repeated when they are read. The position + 1 is the recompression's number in the stored format; 0 means that
- * the bytes are stored as they came.
+ * The options with which core compresses values. A pack stores such values uncompressed, so that they are compressed together, and core's
+ * compression is repeated when they are read. The position + 1 is the recompression's number in the stored format; 0 means that the bytes
+ * are stored unchanged.
  */
 const recompressions = [{}, { level: 9 }] as const;
 
@@ -16,8 +16,8 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * The form in which bytes are stored in a pack. Bytes that core compressed are stored uncompressed if compressing them again gives
- * exactly the same bytes. All others (encrypted ones, for instance) are stored as they are.
+ * The form in which bytes are stored in a pack. Bytes that core compressed are stored uncompressed if compressing them again gives exactly
+ * the same bytes. All others (encrypted ones, for instance) are stored unchanged.
  */
 export async function storedForm(bytes: Uint8Array): Promise<StoredForm> {
   const asItIs = { bytes, recompression: 0 };

@@ -143,7 +143,7 @@ export function emptied(view: ThreadView, how: "evicted" | "deleted"): ThreadVie
   return { head: next, etag: view.etag, blobs, records, writes };
 }
 
-/** The thread with other tags. Its revision doesn't change, because tags are nothing that a writer relies on. */
+/** The thread with other tags. Its revision doesn't change, because no writer relies on tags. */
 export function withTags(view: ThreadView, tags: readonly ThreadTag[]): ThreadView {
   return { ...view, head: { ...view.head, tags: tags.length === 0 ? undefined : tags } };
 }

@@ -40,7 +40,7 @@ export function packKey(threadId: string, revision: number, hash: string, writer
   return `${packPrefix(threadId)}${digits}-${hash.slice(0, 16)}-${writer}.pack`;
 }
 
-/** The thread that objects under a prefix are of; undefined where the prefix holds only a hash of its id. */
+/** The id of the thread whose objects have this prefix; undefined if the prefix holds only a hash of the id. */
 export function threadOfPrefix(prefix: string): string | undefined {
   return plain.test(prefix) ? prefix : undefined;
 }

@@ -24,7 +24,7 @@ const rereads = 8;
 /** About how much memory an entry of a cached view takes, in bytes. */
 const entryBytes = 300;
 
-/** What a change makes of a view. If `next` is absent, nothing changes. */
+/** The result of a change. If `next` is absent, nothing changes. */
 export interface Change<T> {
   readonly next?: ThreadView;
   readonly result: T;
@@ -116,8 +116,8 @@ export class ThreadStore {
 
   /**
    * Changes a thread by compare-and-set of its head, and tries again if another writer was first.
-   * @param decide makes the change, or throws to refuse it. It may be called several times. If it refuses on a cached view, the
-   * head is read and it is asked again.
+   * @param decide makes the change, or throws to refuse it. It may be called several times. If it refuses on a cached view, the head is
+   * read and `decide` is called again.
    * @throws StratigraphError "OVERLOADED", "CORRUPT"
    */
   async change<T>(

@@ -1,6 +1,6 @@
 import type { Tier } from "@stratigraph/core";
 
-/** What is needed of a checkpointer: every Stratigraph saver has it. */
+/** The parts of a checkpointer that are needed. Every Stratigraph saver has them. */
 export interface ServedSaver {
   readonly tier: Tier;
   end(): Promise<void>;

@@ -4,13 +4,13 @@ import type { DatabaseOptions, PgPool, PostgresOptions } from "@stratigraph/post
 import type { RedisClient, RedisOptions } from "@stratigraph/redis";
 import type { ArchivingOptions, TierStackOptions } from "@stratigraph/tiered";
 
-/** The options that every config has beside the place where checkpoints are kept. */
+/** The options that every config has, besides the place where checkpoints are kept. */
 export interface CommonConfig extends SaverOptions {
-  /** Whether to create tables and functions in the storage. Default true; pass false where a deployment step does it. */
+  /** Whether to create tables and functions in the storage. Default true; pass false if a deployment step does it. */
   readonly setup?: boolean | undefined;
   /**
-   * Where threads come from that aren't here yet, such as `official+postgresql://…`: each is imported when it is first read, while
-   * processes that use the old saver drain. URLs as for `openSource` of `@stratigraph/migrate`; a source that is passed in stays open.
+   * The source of threads that aren't here yet, such as `official+postgresql://…`. Each is imported when it is first read, while processes
+   * that use the old saver drain. URLs as for `openSource` of `@stratigraph/migrate`; a source that is passed in stays open.
    */
   readonly readThrough?: string | ThreadSource | undefined;
 }

@@ -36,7 +36,7 @@ import { postgresUrl } from "./urls.ts";
  * @example
  * const checkpointer = await createCheckpointer({ postgres: "postgresql://user:password@localhost:5432/db" });
  * const graph = builder.compile({ checkpointer });
- * @throws InvalidOptionError; StratigraphError where the storage can't be made ready: "UNAVAILABLE", "NOT_SET_UP", "ACCESS_DENIED",
+ * @throws InvalidOptionError; StratigraphError if the storage can't be made ready: "UNAVAILABLE", "NOT_SET_UP", "ACCESS_DENIED",
  * "MISCONFIGURED", "DRIVER_MISSING", "STORAGE_FULL" or "LOCKED"
  * In a stack, it is no error if a hot tier, the cold tier or a replica can't be reached: the trace channel reports it as
  * "unreachable".
@@ -52,7 +52,7 @@ export async function createCheckpointer(): Promise<TierSaver>;
 export async function createCheckpointer(
   ...given: readonly [] | readonly [CheckpointerConfig | string]
 ): Promise<TierSaver> {
-  // An argument that is undefined is no config, but a variable that isn't set: it must not open some other storage.
+  // An undefined argument is not a missing one: it is probably a variable that isn't set, and must not open some other storage.
   const config = given.length === 0 ? (await loadConfig()).checkpointer : given[0];
   const saver = openCheckpointer(config);
   const common: CommonConfig = typeof config === "string" ? {} : config;
@@ -69,7 +69,7 @@ export async function createCheckpointer(
 
 /**
  * As {@link createCheckpointer}, but creates nothing in the storage, doesn't wait for it, and brings no threads over (`readThrough`). Calls
- * fail with "NOT_SET_UP" where `setup()` of the saver was never called.
+ * fail with "NOT_SET_UP" if `setup()` of the saver was never called.
  * @throws InvalidOptionError
  */
 export function openCheckpointer(config: CheckpointerConfig | string): TierSaver {
@@ -159,7 +159,7 @@ function openRedis({
   );
 }
 
-/** What was found, without showing text: a password may stand in it. */
+/** Describes the value that was found, without showing text, which may contain a password. */
 function foundIn(source: unknown, text: string): string {
   if (typeof source === "string") return source === "" ? "empty text" : text;
   return source === null ? "null" : typeof source;

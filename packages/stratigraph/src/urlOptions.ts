@@ -4,10 +4,10 @@ import { unknownParameter, type OptionNames } from "@stratigraph/core/internal";
 /** How the text of a parameter is read: as it is, as a whole number, or as true or false. */
 type Reading = "text" | "count" | "flag";
 
-/** How each option of `T` stands in a URL. One that is forgotten doesn't compile. */
+/** How each option of `T` is written in a URL. If one is missing here, the code doesn't compile. */
 export type UrlNames<T> = { readonly [Name in keyof OptionNames<T>]: Reading };
 
-/** A URL, and what its query says of our options. */
+/** A URL, and our options from its query. */
 export interface UrlWithOptions<T> {
   /** The URL without our options. */
   readonly server: string;
@@ -15,7 +15,7 @@ export interface UrlWithOptions<T> {
 }
 
 /**
- * Takes our options out of the query of a URL. Errors never show the URL: a password may stand in it.
+ * Takes our options out of the query of a URL. Errors never show the URL, because it may contain a password.
  * @param field the option that the URL was given as
  * @param driver the names of parameters that are passed on to the driver
  * @throws InvalidOptionError on parameters that nobody knows, and values that aren't what is expected

@@ -1,11 +1,11 @@
 import { setImmediate as turn } from "node:timers/promises";
 
 /**
- * Returns a function that the nodes of a superstep await, each with its place in the order in which they finish: one after another, when
- * all have begun. A task that has finished isn't run again, and is left out.
+ * Returns a function that the nodes of a superstep await. Each passes its place in the order in which they finish. They finish one after
+ * another, after all have begun. A task that has finished isn't run again, and is left out.
  *
- * Between the begin of a superstep and its nodes, and between a node's end and what LangGraph does with it, there are only promises. With
- * each turn of Node's event loop all of them are through, however busy the machine is. Timers don't promise that: late ones fire together.
+ * Between the beginning of a superstep and its nodes, and between a node's end and LangGraph's reaction, there are only promises. Each
+ * turn of Node's event loop settles all of them, however busy the machine is. Timers don't guarantee that: late ones fire together.
  */
 export const finishInTurn = (): ((place: number) => Promise<void>) => {
   const waiting = new Map<number, () => void>();

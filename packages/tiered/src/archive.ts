@@ -33,34 +33,34 @@ import { mergeListed } from "./mergeListed.ts";
 import type { RestoreOn } from "./options.ts";
 import type { WarmTier } from "./warmTier.ts";
 
-/** For how many threads it is remembered that checkpoints were read from the archive and not restored. */
+/** How many threads with checkpoints that were read from the archive, but not restored, are remembered. */
 const rememberedThreads = 10_000;
-/** How often a restore is tried. It fails if the thread was written to since its revision was read. */
+/** How many times a restore is tried. An attempt fails if the thread was written to since its revision was read. */
 const attempts = 8;
 
-/** How long after a deletion began the thread is looked at again before its archive is deleted. Milliseconds. */
+/** If a deletion takes longer than this, in milliseconds, the thread is looked at again before its archive is deleted. */
 const latestMs = 10_000;
 
-/** What the archive may have of a thread that is deleted. */
+/** What the archive may have of a thread that is being deleted. */
 export interface DeletedArchive {
   /** Whether the archive must be asked. */
   readonly mayHold: boolean;
   /** Whether an archiver has announced itself. */
   readonly isAnnounced: boolean;
-  /** Whether the thread is marked as archived: then deleting the copy refuses a late archiver. */
+  /** Whether the thread is marked as archived. If so, the archive refuses a late archiver once the copy is deleted. */
   readonly isCopied: boolean;
-  /** The life of what is marked as archived. */
+  /** The thread's life, if it is marked as archived. */
   readonly life?: string | undefined;
 }
 
-/** A thread before it is deleted, as the warm tier tells. */
+/** The state of a thread before its deletion, as the warm tier reports it. */
 export interface BeforeDeletion extends DeletedArchive {
   readonly revision: number;
 }
 
 /**
- * What a stack reads from the cold tier. The cold tier is asked only about threads that the archiver has marked in the warm tier. So
- * threads that were never archived cost no request, and an archive that is down doesn't affect them.
+ * A stack's access to its cold tier. The cold tier is asked only about threads that the archiver has marked in the warm tier. So threads
+ * that were never archived cost no request, and an archive that is down doesn't affect them.
  */
 export class Archive {
   readonly tier: Tier;
@@ -135,7 +135,7 @@ export class Archive {
     const begun = await this.#mark(query.threadId);
     const { threadId, namespace = "", checkpointId } = query;
     const isWhole = checkpointId === undefined;
-    // Whoever lists records alone sets heads right, and has to see what is left.
+    // A caller that lists only records corrects heads, and has to see what is left.
     if (isWhole && query.recordsOnly !== true && begun.head !== undefined)
       await this.#refuseLost({ threadId, namespace });
     let isFound = false;
@@ -148,14 +148,14 @@ export class Archive {
   }
 
   /**
-   * Refuses to answer for an archive that lacks what the warm tier dropped for it: that of another database, or one that was set back. Its
-   * answer would be a shorter history.
+   * Throws if the archive lacks what the warm tier dropped as archived. It is then the archive of another database, or was restored from an
+   * older backup, and its answer would be a shorter history.
    * @param at a checkpoint that neither tier has, or a namespace
    * @throws EvictedError
    */
   async #refuseLost({ threadId, namespace, checkpointId }: MaybeAddress): Promise<void> {
     const archived = await this.#cold.run(threadId, (cold) => cold.peek({ threadId, namespace }));
-    // The warm tier afterwards: a deletion begins there.
+    // Ask the warm tier afterwards, because a deletion begins there.
     const { head } = await this.#warm.peek({ threadId, namespace });
     if (head === undefined || !(await this.holdsMore(threadId))) return;
     const at = { threadId, namespace, checkpointId: head };
@@ -167,9 +167,9 @@ export class Archive {
   }
 
   /**
-   * What the warm tier lists of a thread, together with what the archive has. The warm tier is listed by pages, and the thread may be
-   * archived between two of them. An archiver lets the warm tier drop only what it has found in the archive. So whatever is missing
-   * from the warm listing is in a listing of the archive that begins after that has ended.
+   * Merges the warm tier's listing of a thread with the archive's. The warm tier is listed by pages, and the thread may be archived between
+   * two of them. An archiver lets the warm tier drop only what it has found in the archive. So whatever is missing from the warm listing is
+   * in a listing of the archive that begins after the warm one has ended.
    * @param begun the thread's mark, read before the archive is listed
    */
   #both(
@@ -203,7 +203,7 @@ export class Archive {
   /** The blobs that a thread has in the two tiers together. @param warm those of the warm tier */
   async blobs(threadId: string, warm: readonly BlobInfo[]): Promise<readonly BlobInfo[]> {
     if (!(await this.holdsMore(threadId))) return warm;
-    // Whoever prunes would remove what is left of what hangs on a head that isn't there.
+    // If a head is lost, a prune would remove everything left that only this head leads to.
     await this.#refuseLost({ threadId, namespace: "" });
     const cold = await this.#cold.run(threadId, (tier) => tier.blobs(threadId));
     return [...new Map([...cold, ...warm].map((info) => [info.hash, info])).values()];
@@ -228,7 +228,7 @@ export class Archive {
 
   /**
    * Deletes a thread's archive, after the thread was deleted from the warm tier. If the archive can't be reached, maintenance does it
-   * later: it finds the warm tier's tombstone, or, where the thread has begun anew, the life that the warm tier no longer names.
+   * later. It finds the warm tier's tombstone or, if the thread has begun anew, the life that the warm tier no longer names.
    */
   async deleteThread(
     threadId: string,
@@ -236,12 +236,14 @@ export class Archive {
   ): Promise<void> {
     this.#served.delete(threadId);
     try {
-      // This process may have been suspended, and the thread begun anew and archived since. Maintenance tells the lives apart.
+      // This process may have been suspended, and the thread begun anew and archived since. Leave it to maintenance, which tells the lives
+      // apart.
       const isLate = this.#now() - sinceMs > latestMs;
       if (isLate && (await this.#warm.peek({ threadId, namespace: lifeOf })).head !== undefined)
         return await this.#owe(threadId);
       await this.#cold.run(threadId, async (cold) => {
-        // An archiver that has announced itself may still bring its copy. Only what is deleted in the archive after that refuses it.
+        // An archiver that has announced itself may still bring its copy. The archive refuses the copy only if the thread was deleted there
+        // since, so append something that can be deleted.
         if (isAnnounced && !isCopied) await cold.append(fence(threadId));
         await cold.deleteThread(threadId);
       });
@@ -252,18 +254,18 @@ export class Archive {
   }
 
   /**
-   * Whether the warm tier has a life again that was deleted, because it was set back while its archive was deleted. One small query, and
-   * none for a thread that wasn't archived.
+   * Whether the warm tier has a deleted life again, because it was restored to an older state while the archive was being deleted. Makes
+   * one small query, or none if the thread wasn't archived.
    */
   async isBack(threadId: string, { life }: DeletedArchive): Promise<boolean> {
     return life !== undefined && (await this.#warm.peek({ threadId, namespace: lifeOf })).head === life;
   }
 
-  /** Has the next maintenance of any process look through the archive for what was deleted. */
+  /** Makes the next maintenance of any process search the whole archive for deleted threads. */
   async #owe(threadId: string, error?: unknown): Promise<void> {
     trace({ type: "maintenance", what: "deletion owed", threadId, data: { error } });
     const warm = this.#warm.primary;
-    // If this fails too, it is found a day later.
+    // If this fails too, the deletion is found a day later.
     if (keepsLeases(warm)) await warm.lease(lookedThrough, lookedThrough, 0).catch(() => undefined);
   }
 
@@ -301,12 +303,12 @@ export class Archive {
     return (await this.#mark(threadId)).head !== undefined;
   }
 
-  /** The mark of a thread that the archive may have more of, and the thread's revision. One small query to the warm tier. */
+  /** The thread's mark, if it is archived, and its revision. Makes one small query to the warm tier. */
   async #mark(threadId: string): Promise<ThreadState> {
     return await this.#warm.peek({ threadId, namespace: archivedMark });
   }
 
-  /** Whether the archive may have something of a thread's life, be it a copy that an archiver didn't complete. */
+  /** Whether the archive may have anything of a thread's life, even an incomplete copy. */
   async #mayHaveCopy(threadId: string): Promise<boolean> {
     return (
       (await this.holdsMore(threadId)) ||
@@ -341,7 +343,7 @@ export class Archive {
           heads.set(namespace, (await this.#warm.peek({ threadId, namespace })).head);
         return heads.get(namespace);
       };
-      // Nobody relies on what is in the archive without the mark: a copy that isn't complete, or of a life that was deleted.
+      // Without the mark, nobody relies on the archive's copy: it is incomplete, or of a deleted life.
       if ((await headOf(archivedMark)) === undefined) continue;
       const later = ofQuery ?? (await this.#laterWrites({ threadId }));
       for await (const listed of ofThread) {
@@ -353,8 +355,9 @@ export class Archive {
   }
 
   /**
-   * The pending writes that came to a thread's checkpoints after these were archived, and are in the warm tier. Asked before the archive is
-   * read: an archiver takes them from the warm tier once they are in the archive, so that whoever asks in this order finds them in one of the two.
+   * The pending writes that the warm tier received for a thread's checkpoints after these were archived. Call this before reading the
+   * archive: an archiver removes the writes from the warm tier only once they are in the archive, so that in this order they are found in
+   * one of the two.
    */
   async #laterWrites({
     threadId,
@@ -374,18 +377,18 @@ export class Archive {
     writes: readonly StoredWriteBatch[],
   ): Promise<T> {
     if (writes.length === 0) return stored;
-    // Some may be in both, if an archiver brought them to the archive between the two answers: whoever reads counts a batch once.
+    // Some may be in both tiers, if an archiver copied them to the archive between the two reads. Readers count each batch once.
     if (blobClosure(namedBlobs(undefined, writes), stored.blobs) !== undefined)
       return { ...stored, writes: [...stored.writes, ...writes] };
-    // The writes name blobs that only the warm tier has. It answers blobs only together with their checkpoint, so restore that first.
+    // The writes name blobs that only the warm tier has. It returns blobs only together with their checkpoint, so restore that first.
     if (looksOnly()) throw new EvictedError(this.#warm.primary.name, pick(stored.record));
     const restored = await this.#restoreWhole(stored);
     return { ...stored, ...restored };
   }
 
   /**
-   * Restores archived checkpoints that have received pending writes since they were archived. The archiver copies what the warm tier
-   * lists, and that lists pending writes only with their checkpoint.
+   * Restores archived checkpoints that have received pending writes since they were archived. The archiver copies what the warm tier lists,
+   * and the warm tier lists pending writes only with their checkpoint.
    */
   async restoreWritten(threadId: string): Promise<void> {
     if (!(await this.holdsMore(threadId))) return;
@@ -397,8 +400,8 @@ export class Archive {
 
   /**
    * Restores every archived checkpoint of a thread.
-   * @returns how much was copied; undefined where the archive has nothing of the thread
-   * @throws StratigraphError "ARCHIVE_UNAVAILABLE", "OVERLOADED"; EvictedError where it lacks what the warm tier dropped
+   * @returns how much was copied; undefined if the archive has nothing of the thread
+   * @throws StratigraphError "ARCHIVE_UNAVAILABLE", "OVERLOADED"; EvictedError if the archive lacks what the warm tier dropped
    */
   async restoreThread(threadId: string): Promise<MovedThread | undefined> {
     if (!(await this.holdsMore(threadId))) return undefined;
@@ -407,7 +410,7 @@ export class Archive {
     const counted = new Set<BlobHash>();
     for await (const stored of this.#listCold({ threadId })) {
       const { record, writes, blobs, head } = stored;
-      // Without a head, nothing leads to it any more.
+      // Without a head, nothing leads to the checkpoint any more.
       if (head === undefined || (await this.#warmRecord(record)) !== undefined) continue;
       await this.#restoreWhole(stored);
       checkpoints += 1;
@@ -444,7 +447,7 @@ export class Archive {
 
   /**
    * Restores a checkpoint, and tries again if the thread is written to meanwhile.
-   * @throws StratigraphError "OVERLOADED"; CorruptionError where the archive doesn't have all of it
+   * @throws StratigraphError "OVERLOADED"; CorruptionError if the archive doesn't have all of it
    */
   async #restoreWhole(stored: StoredCheckpoint): Promise<StoredCheckpoint> {
     const at = pick(stored.record);
@@ -469,11 +472,12 @@ export class Archive {
     const { threadId, namespace, checkpointId } = record;
     const blobs = blobClosure(namedBlobs(record, writes), stored.blobs);
     if (blobs === undefined || state.head === undefined) return false;
-    // Otherwise two readers that restore at the same time would add the same pending writes twice, perhaps after newer ones.
+    // Read the mark, and replace it below: otherwise two readers that restore at the same time would add the same pending writes twice,
+    // perhaps after newer ones.
     const mark = await this.#mark(threadId);
     const now = await this.#warm.peek({ threadId, namespace, checkpointId });
     if (now.revision !== state.revision) return false;
-    // Append the newer writes once more, because they must come after the restored ones, if there are any, which they may replace.
+    // If there are writes to restore, append the newer ones once more: they must come after the restored ones, which they may replace.
     const inOrder = writes.length === 0 ? [] : [...writes, ...now.writes];
     try {
       await this.#warm.primary.append({
@@ -483,7 +487,7 @@ export class Archive {
         writes: inOrder.map((batch) => ({ threadId, namespace, checkpointId, ...batch })),
         heads: [
           { namespace, to: state.head, expected: [state.head] },
-          // Each restore gives the mark a value of its own, so that of two that have got this far one is refused.
+          // Each restore gives the mark a value of its own, so that of two simultaneous restores one is refused.
           {
             namespace: archivedMark,
             to: `restored by ${randomUUID()}`,
@@ -513,7 +517,7 @@ function isDeleted({ revision, head }: ThreadState): boolean {
   return revision > 0 && head === undefined;
 }
 
-/** An append after which a deletion of the thread refuses all that was read before. */
+/** An append that makes sure that a deletion leaves a tombstone, which refuses whatever was read before. */
 function fence(threadId: string): AppendRequest {
   const heads = [{ namespace: lifeOf, to: "deleted", expected: "any" as const }];
   return { threadId, records: [], blobs: [], heads, onConflict: "refuse" };

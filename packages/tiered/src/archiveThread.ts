@@ -25,8 +25,8 @@ export interface ArchivedCopy {
 /**
  * Copies a thread from the warm tier to the cold one, and reads the copy back to verify it. A large thread is copied and read back in
  * parts. It deletes nothing in the warm tier, and may be repeated.
- * @returns undefined if the warm tier has no checkpoints of the thread; "overtaken" if somebody else was at the thread: an archiver, a
- * deletion, a pruning, a run that has stored pending writes and not yet their checkpoint
+ * @returns undefined if the warm tier has no checkpoints of the thread; "overtaken" if somebody else is changing the thread: an archiver, a
+ * deletion, a pruning, or a run that has stored pending writes but not yet their checkpoint
  * @throws StratigraphError "CORRUPT" if the copy differs from the original
  */
 export async function archiveThread(
@@ -35,11 +35,11 @@ export async function archiveThread(
   threadId: string,
   check: BlobCheck,
 ): Promise<ArchivedCopy | "overtaken" | undefined> {
-  // An announcement would begin a thread that isn't there.
+  // If the thread doesn't exist, an announcement would create it.
   if (!(await isThread(warm, threadId))) return undefined;
   try {
     const announced = await announce(warm, cold, threadId);
-    // Those that come later change the revision, so that nothing is dropped.
+    // Pending writes that come later change the revision, so that nothing is dropped.
     if (announced === undefined || (await isBetween(warm, threadId))) return "overtaken";
     return await copied(warm, cold, threadId, announced, check);
   } catch (error) {
@@ -48,7 +48,10 @@ export async function archiveThread(
   }
 }
 
-/** Whether a tier has checkpoints of a thread that aren't a copy of another one, under way or left by a process that was killed. */
+/**
+ * Whether a tier has checkpoints of a thread, except an unfinished copy of another thread, which is in progress or was left by a killed
+ * process.
+ */
 async function isThread(warm: Tier, threadId: string): Promise<boolean> {
   for await (const { head } of warm.list({ threadId, recordsOnly: true, limit: 1 }))
     return (
@@ -58,7 +61,7 @@ async function isThread(warm: Tier, threadId: string): Promise<boolean> {
   return false;
 }
 
-/** Whether a tier has pending writes of checkpoints that aren't there: they would be dropped without having been copied. */
+/** Whether a tier has pending writes of checkpoints that it doesn't have. They would be dropped without having been copied. */
 async function isBetween(warm: Tier, threadId: string): Promise<boolean> {
   const [stray] = await straysOf(warm, threadId);
   if (stray !== undefined)
@@ -85,13 +88,13 @@ async function copied(
       const contents = maker.of(part);
       const writes = contents.writes.filter(isNew);
       copy.add(part, writes);
-      // Nobody takes a copy for whole before it has the heads, which the last part brings.
+      // Nobody considers a copy complete before it has the heads, which come with the last part.
       const heads = part.isLast ? [...headsOf(reading), ...ofLife] : ofLife;
       const request: AppendRequest = { threadId, ...contents, writes, heads, seen, onConflict: "refuse" };
       copiedAt = (await cold.append(request)).revision;
     }
   } catch (error) {
-    // Somebody removed checkpoints, from the thread or from the parts that were brought.
+    // Somebody removed checkpoints from the thread, or from the parts that were already copied.
     if (!reading.isSmall && StratigraphError.is(error, "STALE_READ")) return "overtaken";
     throw error;
   }
@@ -112,9 +115,9 @@ function headsOf({ heads }: ThreadReading): HeadMove[] {
 }
 
 /**
- * Tells which pending writes the archive doesn't have yet: a restored checkpoint that is archived again would get them twice. They are
- * counted, because after a rewind a step may be given the same answer again. They are compared by digest, which doesn't change when one
- * of the two tiers is re-encrypted before the other.
+ * Returns a function that says whether the archive lacks a batch of pending writes. Without it, a restored checkpoint that is archived
+ * again would get its writes twice. Equal batches are counted, because after a rewind a step may be given the same answer again. Batches
+ * are compared by digest, which doesn't change when one of the two tiers is re-encrypted before the other.
  */
 async function writesThere(
   cold: Tier,

@@ -18,7 +18,7 @@ export const archivingNames: OptionNames<ArchivingOptions> = {
   parallel: true,
 };
 
-/** Options with every default filled in. What is undefined isn't done. */
+/** Options with every default filled in. If one is undefined, its task isn't done. */
 export interface ResolvedArchiving {
   readonly archiveAfterMs: number | undefined;
   readonly retainMs: number | undefined;

@@ -41,7 +41,9 @@ import { isOwn, own } from "./ownBytes.ts";
 
 /** Limits of an in-process hot tier. */
 export interface BoundedMemoryOptions {
-  /** The most that checkpoints may take. Beyond it, the least recently used threads are forgotten, each as a whole. Default "256mb". */
+  /**
+   * The most memory that checkpoints may take. Beyond it, the least recently used threads are forgotten, each as a whole. Default "256mb".
+   */
   readonly maxSize?: Size | undefined;
   /** Threads that weren't used for this long are forgotten. Default "15m". */
   readonly maxIdle?: Duration | undefined;
@@ -64,7 +66,7 @@ interface Entry {
   untilMs: number;
 }
 
-/** Where threads stay for different times, all are looked at so often in the time `maxIdle`. */
+/** If threads stay for different times, all of them are checked this many times within `maxIdle`. */
 const looksPerIdle = 64;
 
 /** Memory that a record, a blob or a batch of writes takes besides its own bytes, in bytes. Measured: 300 to 600. */
@@ -84,7 +86,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser, ThreadExp
   readonly #kept = new Map<string, Entry>();
   #bytes = 0;
   #ended = false;
-  /** How long a thread stays after its last use, in milliseconds, where a stack decides it. */
+  /** How long a thread stays after its last use, in milliseconds, if a stack decides it. */
   #chosenIdleMs: ((threadId: string) => number) | undefined;
   #longestIdleMs: number;
   /** When all threads were last looked at, in milliseconds since 1970. */
@@ -128,7 +130,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser, ThreadExp
     return this.#bytes;
   }
 
-  /** The threads, for all methods, so that none of them works after {@link end}. */
+  /** The threads. All methods get them here, so that none of them works after {@link end}. */
   get #threads(): Map<string, Entry> {
     if (this.#ended) throw closedError(this.name);
     return this.#kept;
@@ -269,7 +271,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser, ThreadExp
     this.#forgetIdle();
     const entry = this.#threads.get(threadId);
     if (entry === undefined) return undefined;
-    // Where threads stay for different times, it may be due and not forgotten yet.
+    // If threads stay for different times, this one may be due, but not forgotten yet.
     if (entry.untilMs < this.#now()) return this.#forget(threadId);
     entry.untilMs = this.#untilMs(threadId);
     this.#threads.delete(threadId);
@@ -288,7 +290,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser, ThreadExp
     this.#lookedMs = now;
     for (const [threadId, { untilMs }] of this.#threads) {
       if (untilMs < now) this.#forget(threadId);
-      // Those that stay equally long are in the order in which they go.
+      // If all threads stay equally long, they are in the order in which they expire.
       else if (stayEquallyLong) return;
     }
   }

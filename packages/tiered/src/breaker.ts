@@ -31,7 +31,10 @@ export class Breaker {
   readonly #now: () => number;
   #state: BreakerState = "closed";
   #failures = 0;
-  /** Grows with every failure that counts. Calls that were in progress then don't count, because one outage fails all of them. */
+  /**
+   * Grows with every failure that counts. Failures of calls that were already in progress don't count, because one outage fails all of
+   * them.
+   */
   #failureGeneration = 0;
   #openForMs: number;
   #openUntilMs = 0;

@@ -18,7 +18,10 @@ export interface QueueLimits {
   readonly parallel: number;
 }
 
-/** Runs background jobs, those of one thread in order. The number of jobs and bytes is limited. Other jobs are dropped and counted. */
+/**
+ * Runs background jobs, those of one thread in order. The number of jobs and bytes is limited. Jobs beyond the limits are dropped and
+ * counted.
+ */
 export class CopyQueue {
   readonly #limits: QueueLimits;
   readonly #onDrop: (count: number) => void;
@@ -32,8 +35,8 @@ export class CopyQueue {
   #closed = false;
 
   /**
-   * @param onDrop told how many jobs were dropped
-   * @param onChange told how many jobs wait, and how many bytes they hold, whenever that changes
+   * @param onDrop called with the number of jobs that were dropped
+   * @param onChange called with the number of waiting jobs, and of the bytes that they hold, whenever these change
    */
   constructor(
     limits: QueueLimits,

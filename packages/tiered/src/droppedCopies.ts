@@ -15,7 +15,7 @@ interface Untold {
  */
 export class DroppedCopies {
   readonly #tier: string;
-  /** By kind, until its next event is due. */
+  /** Drops by kind. Holds a kind until its next event is due. */
   readonly #quiet = new Map<string, Untold>();
   #total = 0;
 

@@ -4,13 +4,13 @@ import { isArchiveSource, keepsLeases } from "@stratigraph/core/internal";
 import type { ArchiveSource } from "@stratigraph/core/tier";
 import { lifeOf, wasDeleted } from "./life.ts";
 
-/** More than the time that a deletion may take, and than the error in the times of writes that tiers report. In milliseconds. */
+/** More than a deletion may take, and more than the error in the write times that tiers report. In milliseconds. */
 const overlapMs = 120_000;
-/** How often the whole archive is looked through for what was deleted, by all processes together. Milliseconds. */
+/** The time between two searches of the whole archive for deleted threads, by all processes together. Milliseconds. */
 const lookThroughMs = 86_400_000;
 /**
- * The lease in the warm tier that says that the archive was looked through, for as long as that holds. Its holder has the same name, so
- * that any process may end it.
+ * The lease in the warm tier that lasts until the archive must be searched again. Its holder has the same name, so that any process may end
+ * it.
  */
 export const lookedThrough = "archive looked through";
 
@@ -18,7 +18,7 @@ export const lookedThrough = "archive looked through";
 export interface DueDeletion {
   readonly why: "deleted" | "expired";
   readonly threadId: string;
-  /** The revision of what is left in the archive of a thread that has begun anew: only that is to be deleted. */
+  /** If the thread has begun anew, the revision of the old copy in the archive. Only that copy is to be deleted. */
   readonly leftAt?: number | undefined;
 }
 
@@ -33,7 +33,7 @@ export class DueDeletions {
   #expiryLookedAtMs = Number.NEGATIVE_INFINITY;
   #lookedThroughAtMs = Number.NEGATIVE_INFINITY;
   #mustRepeat = false;
-  /** By this name it asks for the lease. */
+  /** The holder's name in requests for the lease. */
   readonly #holder = randomUUID();
 
   constructor(warm: Tier, cold: Tier, retainMs: number | undefined, now: () => number) {
@@ -74,14 +74,14 @@ export class DueDeletions {
     if (!this.#mustRepeat) this.#deletedFromMs = Math.max(this.#deletedFromMs, newestMs - overlapMs);
   }
 
-  /** Whether nobody has looked through the archive for so long. One small question to the warm tier. */
+  /** Whether the archive must be searched again (`lookThroughMs`). Makes one small query to the warm tier. */
   async #isToLookThrough(): Promise<boolean> {
-    // Somebody else gets the lease only once nobody has it.
+    // This holder gets the lease only once that of the last search has ended.
     if (keepsLeases(this.#warm)) return await this.#warm.lease(lookedThrough, this.#holder, 1);
     return this.#now() - this.#lookedThroughAtMs >= lookThroughMs;
   }
 
-  /** Finds what no tombstone tells, because the thread has begun anew, or because an archiver came later than its deletion. */
+  /** Finds deletions without a tombstone, because the thread has begun anew, or because an archiver came after the deletion. */
   async *#lookThrough(): AsyncGenerator<DueDeletion> {
     yield* this.#byArchive();
     if (this.#mustRepeat) return;
@@ -91,10 +91,10 @@ export class DueDeletions {
     await this.#warm.lease(lookedThrough, lookedThrough, lookThroughMs);
   }
 
-  /** Asks the warm tier about each archived thread. That is costly, and needed each time where it can't list tombstones. */
+  /** Asks the warm tier about each archived thread. That is costly, but needed each time if the warm tier can't list tombstones. */
   async *#byArchive(): AsyncGenerator<DueDeletion> {
     for await (const { threadId, head } of this.#cold.threads({})) {
-      // The archive first: a life is in the warm tier before it is there, and until the thread is deleted.
+      // Ask the archive first: the warm tier has a life before the archive has it, and until the thread is deleted.
       const copy = await this.#cold.peek({ threadId, namespace: lifeOf });
       const owner = await this.#warm.peek({ threadId, namespace: "" });
       // Revision 0 means that the warm tier has never had the thread. Its database may be new or lost, so keep the archive.
@@ -109,7 +109,7 @@ export class DueDeletions {
     }
   }
 
-  /** Whether a life that the archive has is over: a thread that has begun anew was deleted before. */
+  /** Whether a life that the archive has is over, because the thread was deleted and has begun anew. */
   async #isOver(threadId: string, life: string): Promise<boolean> {
     const { head } = await this.#warm.peek({ threadId, namespace: lifeOf });
     return head !== life && (await wasDeleted(this.#warm, threadId));

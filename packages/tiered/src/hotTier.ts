@@ -23,7 +23,7 @@ import { isOutage } from "./outage.ts";
 /** What a hot tier has done so far. */
 export type HotCounters = CopyHealth;
 
-/** How many threads whose copies couldn't be deleted yet are remembered. */
+/** How many threads are remembered whose copies couldn't be deleted yet. */
 const mostOwed = 10_000;
 
 /**
@@ -42,7 +42,7 @@ export class HotTier {
   #hits = 0;
   #misses = 0;
 
-  /** @param adaptiveTtl is told of every use, and decides how long copies stay; absent: the tier decides */
+  /** @param adaptiveTtl observes every use, and decides how long copies stay. If it is absent, the tier decides */
   constructor(
     tier: Tier,
     breaker: BreakerSettings,
@@ -262,13 +262,13 @@ export class HotTier {
   }
 }
 
-/** Records and blobs, or what is like them. */
+/** Records and blobs, or objects of the same shape. */
 interface Copied {
   readonly records: readonly { readonly body: Uint8Array }[];
   readonly blobs: AppendRequest["blobs"];
 }
 
-/** How much memory a hot tier takes for a copy, about. */
+/** About how much memory a hot tier takes for a copy, in bytes. */
 function heldBytes(copied: Copied): number {
   return sizeOfAll(copied) + (copied.records.length + copied.blobs.length) * overheadBytes;
 }

@@ -17,21 +17,21 @@ export interface Announced {
   /** The thread's revision in the warm tier. Only if the thread is still at it after copying may its checkpoints be dropped. */
   readonly revision: number;
   /**
-   * The revision of the cold tier's copy, read while the warm tier still named this life. A deletion comes after that, and deletes in
-   * the cold tier what is at a later revision. So it refuses whoever brings this one.
+   * The revision of the cold tier's copy, read while the warm tier still named this life. A deletion comes after that, and deletes the cold
+   * tier's copy at a later revision. So the cold tier then refuses appends with this revision.
    */
   readonly seen: number;
 }
 
 /**
  * Announces in the warm tier that a thread is about to be archived, and deletes what the cold tier has of lives that are over. Until the
- * thread is marked as archived, nobody relies on its copy: each attempt is a life of its own, so that a copy which a killed archiver
- * left half-way isn't completed by another one, which may know less of what was removed.
- * @returns undefined where somebody else changed the thread or its copy meanwhile
- * @throws StratigraphError "CORRUPT" where the archive has something else under the thread's id, and nobody deleted it
+ * thread is marked as archived, nobody relies on its copy. So each attempt has a life of its own: an archiver doesn't complete the copy
+ * that a killed one left half-way, because it may know less of what was removed.
+ * @returns undefined if somebody else changed the thread or its copy meanwhile
+ * @throws StratigraphError "CORRUPT" if the archive has something else under the thread's id, and nobody deleted it
  */
 export async function announce(warm: Tier, cold: Tier, threadId: string): Promise<Announced | undefined> {
-  // The cold tier first: see `seen`.
+  // Ask the cold tier first: see `seen`.
   let copy = await cold.peek({ threadId, namespace: lifeOf });
   const mark = await warm.peek({ threadId, namespace: archivedMark });
   const now = await warm.peek({ threadId, namespace: lifeOf });
@@ -57,8 +57,8 @@ async function hasCheckpoints(tier: Tier, threadId: string): Promise<boolean> {
 }
 
 /**
- * Whether the owner of a thread that is there deleted it before. Asked by an append of a writer who has seen nothing: a deletion refuses
- * it, and otherwise it announces, at most, that there may be a copy.
+ * Whether an existing thread was deleted before and has begun anew. Tries an append of a writer that has seen nothing, which is refused
+ * after a deletion. If it is accepted, it only announces that there may be a copy.
  */
 export async function wasDeleted(warm: Tier, threadId: string): Promise<boolean> {
   try {
@@ -71,8 +71,8 @@ export async function wasDeleted(warm: Tier, threadId: string): Promise<boolean>
 }
 
 /**
- * Whether two tiers have a checkpoint of a thread in common: then both have the same life of it, and one of them was set back to a backup
- * that doesn't know that.
+ * Whether two tiers have a checkpoint of a thread in common. If so, both have the same life of it, and one of them was restored from a
+ * backup that is too old to show that.
  */
 async function sharesCheckpoint(warm: Tier, cold: Tier, threadId: string): Promise<boolean> {
   const archived = new Set<string>();
@@ -83,7 +83,7 @@ async function sharesCheckpoint(warm: Tier, cold: Tier, threadId: string): Promi
   return false;
 }
 
-/** The move of the life's head in the cold tier: it refuses to mix the copy with another life. */
+/** The move of the life's head in the cold tier. It is refused if the copy there has another life. */
 export function livesAs(life: string): AppendRequest["heads"][number] {
   return { namespace: lifeOf, to: life, expected: [] };
 }
@@ -98,7 +98,7 @@ export async function deleteCopy(cold: Tier, threadId: string, revision: number)
   return true;
 }
 
-/** Whether an error says that somebody else was at the thread: an archiver, a deletion. */
+/** Whether an error means that somebody else changed the thread: an archiver or a deletion. */
 export function isOvertaken(error: unknown): boolean {
   return StratigraphError.is(error, "CHECKPOINT_CONFLICT") || StratigraphError.is(error, "THREAD_DELETED");
 }

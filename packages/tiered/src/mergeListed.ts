@@ -2,8 +2,8 @@ import { checkpointKey, type ListedCheckpoint } from "@stratigraph/core/tier";
 
 /**
  * Merges two listings of one thread, both newest first. A checkpoint that is in both is taken from the first.
- * @param anew asked once, when the first listing has ended: gives a second listing to go on with instead of the one given. What it
- * has of checkpoints that came already is passed over.
+ * @param anew called once, when the first listing has ended. It may return a listing that replaces `second`; checkpoints in it that were
+ * already listed are skipped.
  */
 export async function* mergeListed(
   first: AsyncIterable<ListedCheckpoint>,
@@ -41,7 +41,7 @@ export async function* mergeListed(
   }
 }
 
-/** Which checkpoints of a thread a listing has told. */
+/** The checkpoints of a thread that were already listed. */
 class Told {
   readonly #keys: string[] = [];
   #known: Set<string> | undefined;
@@ -49,12 +49,12 @@ class Told {
   #id: string | undefined;
   #namespaces: string[] = [];
 
-  /** From now on every checkpoint is looked up. Before, two listings in one order have the same checkpoint next to each other. */
+  /** From now on every checkpoint is looked up. Before that, duplicates are adjacent, because the two listings have the same order. */
   lookUp(): void {
     this.#known = new Set(this.#keys);
   }
 
-  /** Whether a checkpoint wasn't told yet. It counts as told then. */
+  /** Whether a checkpoint wasn't listed yet. From then on it counts as listed. */
   isNew({ record }: ListedCheckpoint): boolean {
     const { checkpointId, namespace } = record;
     const key = checkpointKey(record);
@@ -74,7 +74,7 @@ class Told {
   }
 }
 
-/** The listing that has ended. */
+/** A listing that has ended. */
 const nothing: AsyncIterator<ListedCheckpoint> = {
   next: async () => ({ done: true, value: undefined }),
 };

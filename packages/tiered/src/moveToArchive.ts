@@ -4,7 +4,7 @@ import type { MovedThread } from "@stratigraph/core/tier";
 import { archiveThread } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
 
-/** What moving a thread works on. */
+/** The stack and tiers that moving a thread needs. */
 export interface ArchivePlaces {
   readonly stack: Pick<Tier, "evict"> & { restoreWritten(threadId: string): Promise<void> };
   readonly warm: Tier;
@@ -13,8 +13,8 @@ export interface ArchivePlaces {
 
 /**
  * Copies a thread to the cold tier, reads it back, and only then lets the warm tier drop it, if nobody wrote to it meanwhile.
- * @returns undefined where the warm tier has no checkpoints of the thread
- * @throws StratigraphError "CORRUPT" where the copy isn't what was copied
+ * @returns undefined if the warm tier has no checkpoints of the thread
+ * @throws StratigraphError "CORRUPT" if the copy differs from the original
  */
 export async function moveToArchive(
   { stack, warm, cold }: ArchivePlaces,

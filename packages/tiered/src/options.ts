@@ -23,7 +23,7 @@ export interface BreakerOptions {
   readonly timeout?: Duration | undefined;
   /** How long one call to the cold tier or to a replica may take. Default "10s". */
   readonly coldTimeout?: Duration | undefined;
-  /** After how many failures in a row the tier isn't used. Calls that fail together in one outage count once. Default 2. */
+  /** After how many failures in a row the tier is no longer used. Calls that fail together in one outage count once. Default 2. */
   readonly failures?: number | undefined;
   /** How long the tier isn't used the first time. Every failed attempt doubles the time. Default "1s". */
   readonly openFor?: Duration | undefined;
@@ -70,10 +70,10 @@ export interface TierStackOptions {
   /** When archived checkpoints are restored. Default "read". */
   readonly restoreOn?: RestoreOn | undefined;
   /**
-   * Whether use decides how long each copy stays in the hot tiers. The `ttl` of a hot tier then says how much memory its copies may take
-   * together, no longer how long each of them stays: copies of threads that are like those that came back stay up to eight times
-   * as long, others go sooner, and all together they take no more than if each stayed for the `ttl`. Each process learns for itself,
-   * from a thousand uses on. Default false.
+   * Whether the use of threads decides how long each copy stays in the hot tiers. The `ttl` of a hot tier then limits the memory of all its
+   * copies together, and no longer says how long each of them stays. Copies of threads that resemble those that were used again stay up to
+   * eight times as long, and others go sooner. Together they take no more than if each stayed for the `ttl`. Each process learns for
+   * itself, from a thousand uses on. Default false.
    */
   readonly adaptiveTtl?: boolean | undefined;
   readonly breaker?: BreakerOptions | undefined;

@@ -1,6 +1,6 @@
 import { StratigraphError, type ErrorCode } from "@stratigraph/core";
 
-/** Codes which mean that a tier couldn't do its work. The others say what it found. */
+/** Codes which mean that a tier couldn't do its work. The other codes say what the tier found. */
 const outages: ReadonlySet<ErrorCode> = new Set([
   "UNAVAILABLE",
   "OVERLOADED",

@@ -1,4 +1,4 @@
-/** Whether bytes have a buffer of their own. Drivers answer slices of large buffers, and a slice keeps its whole buffer in memory. */
+/** Whether bytes have a buffer of their own. Drivers return slices of large buffers, and a slice keeps its whole buffer in memory. */
 export function isOwn(bytes: Uint8Array): boolean {
   return bytes.buffer.byteLength <= bytes.length * 2;
 }

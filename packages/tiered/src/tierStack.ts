@@ -70,16 +70,16 @@ import { unendedError } from "./unendedError.ts";
 import { TrustedHeads } from "./trustedHeads.ts";
 import { WarmTier } from "./warmTier.ts";
 
-/** How often a thread is deleted on the condition that nobody wrote to it meanwhile. */
+/** How many times a conditional deletion of a thread is tried. It fails if somebody writes to the thread meanwhile. */
 const deletionAttempts = 3;
 
 /**
  * A tier made of tiers: hot tiers hold copies, the warm tier owns threads, the cold tier keeps idle ones. A stack is a tier itself, so
  * stacks can be nested.
  *
- * With the default `consistency`, only blobs are read from hot tiers, which never change. Heads, pending writes and records come from the
- * warm tier, by a small query that runs while the hot tier is asked. So a hot tier may be lost, late, unreachable or emptied at any
- * moment, and that costs only time. {@link TrustedHeads} is for the other `consistency`.
+ * With the default `consistency`, only blobs, which never change, are read from hot tiers. Heads, pending writes and records come from the
+ * warm tier, by a small query that runs while the hot tier is asked. So a hot tier may be lost, late, unreachable or emptied at any moment,
+ * and that costs only time. {@link TrustedHeads} implements the other `consistency`.
  */
 export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, Replicated, Stacked {
   readonly name: string;
@@ -169,7 +169,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     ];
   }
 
-  /** The owning tiers in the warm and the cold tier. Changing a thread in a warm one also deletes its hot copies. */
+  /** The owning tiers of the warm and the cold tier. Changing a thread through one of the warm tier's also deletes its hot copies. */
   owners(): readonly OwningTier[] {
     const cold = this.#archive?.tier;
     const warm = ownersOf(this.#warm.primary).map((tier) => this.#dropping(tier));
@@ -181,7 +181,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     return this.#warm.replicas.map(({ tier }) => tier);
   }
 
-  /** What the hot tiers have done so far, nearest first. */
+  /** The counters of each hot tier, nearest first. */
   get counters(): readonly (HotCounters & { readonly tier: string })[] {
     return this.#hot.map(({ tier, counters }) => ({ tier: tier.name, ...counters }));
   }
@@ -313,10 +313,10 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     );
   }
 
-  /** What every tier says of itself, nearest first. They are asked at the same time, past their breakers. Never rejects. */
+  /** The diagnosis of every tier, nearest first. All are asked at the same time, even if their breakers are open. Never rejects. */
   async diagnose({ role: own, ...request }: DiagnoseRequest): Promise<readonly Diagnosis[]> {
     const findings = await Promise.all(
-      // A stack inside a stack owns threads only where it is itself the warm tier.
+      // A nested stack owns threads only if it is the warm tier of the outer one.
       this.#parts().map(({ role, tier }) =>
         diagnosisOf(tier, { ...request, role: own === "warm" ? role : own }),
       ),
@@ -325,8 +325,8 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   }
 
   /**
-   * Refuses new calls ("CLOSED"), waits at most `drainFor` for calls in progress and waiting copies, and then ends every tier, even if
-   * one of them fails or hangs. Further calls have the same result. Takes `drainFor` and `endFor` at most.
+   * Refuses new calls ("CLOSED"), waits at most `drainFor` for calls in progress and waiting copies, and then ends every tier, even if one
+   * of them fails or hangs. Further calls have the same result. Takes at most `drainFor` plus `endFor`.
    * @throws the error of the first tier that failed; StratigraphError "UNAVAILABLE" for one that didn't end within `endFor`
    */
   async end(): Promise<void> {
@@ -395,7 +395,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     return await this.#orArchived(at, reading, this.#restoreOn);
   }
 
-  /** Reads past the hot tiers: they get no copies, and the times for which they keep what they have don't begin anew. */
+  /** Reads without the hot tiers: they get no copies, and such a read doesn't extend how long their copies stay. */
   async #look(at: MaybeAddress): Promise<Reading> {
     const reading = await this.#warm.read(at).catch((error) => this.#warm.readBehind(at, error));
     return await this.#orArchived(at, reading, "never");
@@ -457,7 +457,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     return undefined;
   }
 
-  /** Reads a record from a warm tier whose peek doesn't answer it. */
+  /** Reads a record from the warm tier, if its peek doesn't return it. */
   async #record(at: Address): Promise<CheckpointRecord | undefined> {
     for await (const { record } of this.#warm.primary.list({ ...at, recordsOnly: true, limit: 1 }))
       return record;
@@ -518,7 +518,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
           await warm.deleteThread(threadId);
           return before ?? true;
         }
-        // An archiver may announce itself right now. So delete the thread only as it was.
+        // An archiver may announce itself right now. So delete the thread only if it is unchanged.
         if (!deletesUnchanged(warm)) break;
         if (await warm.deleteUnchanged(threadId, before.revision)) return before;
       }
@@ -540,7 +540,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
 
   /**
    * Deletes a thread from the warm tier by calling `work`, and then from the other tiers.
-   * @param work is given the way to look at the thread, because deleting it deletes the mark too. Returns what it saw, or whether it
+   * @param work calls `look` before it deletes the thread, because the deletion also deletes the mark. Returns what it saw, or whether it
    * deleted the thread
    */
   async #deleting(
@@ -581,7 +581,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
       if (archive === undefined) return await warm.copyThread(sourceId, targetId);
       if (!(await archive.holdsMore(sourceId))) {
         const done = await warm.copyThread(sourceId, targetId);
-        // A copy that has the mark was made while an archiver was at the thread: its checkpoints may be in the archive.
+        // If the copy has the mark, an archiver was moving the thread meanwhile: its checkpoints may be in the archive.
         if (!(await archive.holdsMore(targetId))) return done;
         await warm.deleteThread(targetId);
       }
@@ -601,7 +601,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     return reading && { done: false, checkpoints: reading.keys.size, bytes: reading.bytes };
   }
 
-  /** Undefined for a thread that is archived in part: it is forked by reading it from both tiers. */
+  /** Undefined for a partly archived thread, which is forked by reading it from both tiers. */
   async #outline(
     warm: Tier & ThreadForker,
     threadId: string,

@@ -62,7 +62,7 @@ export class TieredSaver extends TierSaver {
     this.#now = clock;
   }
 
-  /** With a cold tier, deletions are finished first. Then idle threads move there, and checkpoints that would otherwise be pruned. */
+  /** With a cold tier, deletions are finished first. Then idle threads move there, and so do checkpoints that would otherwise be pruned. */
   protected override maintenanceTasks(ofSaver: RetentionParts): readonly MaintenanceTask[] {
     const [warm, cold, now] = [this.#warm, this.#cold, this.#now];
     const parts = { ...ofSaver, now };

@@ -51,7 +51,7 @@ export class TrustedHeads {
   }
 
   /**
-   * Reads the head from a copy, or that there is none. Undefined if no copy may be trusted.
+   * Reads the head from a copy, which may also say that there is none. Undefined if no copy may be trusted.
    * @param nearby looks for the head's bytes in nearer tiers, so that they needn't be sent over the network
    */
   async read(
@@ -107,8 +107,8 @@ export class TrustedHeads {
     }
     return await this.around(threadId, [""], async () => {
       const changed = await change();
-      // The change is done, whether or not the warm tier can be asked again. Without its revision this process goes on doubting its
-      // copies; others may believe one that is on its way now, for `trustFor` at most.
+      // The change is done, whether or not the warm tier can be asked again. Without the revision, this process keeps doubting its copies.
+      // Other processes may trust a copy that is being written now, for at most `trustFor`.
       const now = await this.#warm.peek({ threadId, namespace: "" }).catch(() => undefined);
       await this.#keeper.invalidate(threadId, now?.revision);
       return changed;
@@ -125,10 +125,11 @@ export class TrustedHeads {
       const { revision, head, writes, record } = await this.#warm.peek(cell);
       // If a write is in progress or has been since, that write renews the copy.
       if (known.writing > 0 || known.writeEpoch !== writeEpoch) return;
-      // The owner was set back: copies of what it lost are later than anything that it has. The next read renews them.
+      // The owner was restored to an older state: copies of what it lost have later revisions than anything that it has. The next read
+      // renews them.
       if (revision < seenRevision) {
         known.seenRevision = revision;
-        // Not awaited here: it waits for this job.
+        // Don't await this, because it waits for this job.
         void this.#keeper.dropThread(threadId);
         return;
       }

@@ -3,7 +3,7 @@ import type { Effect, InputOf, OperationName, OutputOf } from "../../src/operati
 import { search, type Query } from "../router.ts";
 import { tokenHeaders } from "./token.ts";
 
-/** What the server says of itself. */
+/** What the server reports about itself. */
 export interface Session {
   readonly version: string;
   /** The storage, without passwords: "postgresql://localhost/agents". */
@@ -20,7 +20,7 @@ export interface Session {
   }[];
 }
 
-/** Something the server refused or failed at. */
+/** A request that the server refused, or that failed there. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 
@@ -28,9 +28,9 @@ export class ApiError extends Error {
     readonly status: number,
     readonly code: string,
     message: string,
-    /** Fields of the input that were wrong, and what was expected there. */
+    /** Input fields that were wrong, and what was expected in each. */
     readonly fields: readonly { readonly path: string; readonly expected: string }[] = [],
-    /** A page that says more. */
+    /** The address of a page with more information. */
     readonly help?: string | undefined,
   ) {
     super(message);
@@ -42,10 +42,10 @@ export const session = signal<Session | undefined>(undefined);
 /** Whether the server answers. */
 export const connection = signal<"up" | "lost">("up");
 
-/** What the server says of a storage that it can't reach. */
+/** The server's error message while it can't reach the storage. */
 export const storageError = signal<string | undefined>(undefined);
 
-/** Counts how often a lost connection came back: what is shown is then loaded anew. */
+/** How often a lost connection came back. Each time, the shown data is reloaded. */
 export const returns = signal(0);
 
 /** Set when the server doesn't know the token of this tab. */
@@ -72,7 +72,7 @@ export async function call<N extends OperationName>(
   return (await callAny(name, input as Readonly<Record<string, unknown>>, options)) as OutputOf<N>;
 }
 
-/** As {@link call}, for operations that are only known by their name. */
+/** As {@link call}, for operations of which only the name is known. */
 export async function callAny(
   name: string,
   input: Readonly<Record<string, unknown>>,
@@ -109,7 +109,7 @@ export async function loadSession(): Promise<Session> {
 
 let loading: Promise<Session> | undefined;
 
-/** A request with the token. @throws as {@link call}, and notes a lost connection */
+/** Sends a request with the token, and notes a lost connection. @throws as {@link call} */
 export async function request(
   url: string,
   { signal, headers, ...init }: Omit<RequestInit, "signal"> & CallOptions,
@@ -147,7 +147,7 @@ async function errorOf(response: Response): Promise<ApiError> {
   );
 }
 
-/** The waits between attempts to reach a server that is gone. The last is kept. */
+/** The waits between attempts to reach a server that is gone. The last one is used from then on. */
 const waitsMs = [500, 1000, 2000, 4000];
 
 function lost(): void {

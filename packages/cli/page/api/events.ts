@@ -5,16 +5,16 @@ import { EventParser } from "./sse.ts";
 
 type Listener = () => void;
 
-/** Who wants to know of changes: of a thread by its id, of the list of threads by `undefined`. */
+/** The listeners for changes: of a thread under its id, of the list of threads under `undefined`. */
 const listeners = new Map<string | undefined, Set<Listener>>();
 
-/** The waits before a stream that ended is opened again. The last is kept. */
+/** The waits before a stream that ended is opened again. The last one is used from then on. */
 const waitsMs = [500, 1000, 2000, 5000, 15_000];
 
 let stream: AbortController | undefined;
 let opening: ReturnType<typeof setTimeout> | undefined;
 
-/** Calls a function whenever a thread changes, or with `undefined`, when the list of threads does. */
+/** Calls a function whenever the thread changes, or, if `thread` is undefined, whenever the list of threads changes. */
 export function useChanges(thread: string | undefined, listener: Listener): void {
   const latest = useRef(listener);
   latest.current = listener;
@@ -38,7 +38,7 @@ function watch(thread: string | undefined, listener: Listener): () => void {
   };
 }
 
-/** Views come and go together, so that the stream is opened once for all of them. */
+/** Several views come and go at once. The stream is opened only once for all of them. */
 function reopen(afterMs: number, attempt = 0): void {
   clearTimeout(opening);
   opening = setTimeout(() => void open(attempt), afterMs);
@@ -47,7 +47,7 @@ function reopen(afterMs: number, attempt = 0): void {
 async function open(attempt: number): Promise<void> {
   stream?.abort();
   stream = undefined;
-  // A browser opens six connections to a server: a tab in the background gives its one back.
+  // A browser opens at most six connections to a server, so a tab in the background closes its stream.
   if (listeners.size === 0 || document.hidden) return;
   const own = new AbortController();
   stream = own;
@@ -65,14 +65,14 @@ async function open(attempt: number): Promise<void> {
       for (const { event, data } of parser.push(value)) tell(event, data);
     }
   } catch {
-    // A stream that broke is opened again; what it would have told is loaded when the connection is back.
+    // A stream that broke is opened again. The changes that it missed are loaded when the connection is back.
   }
   if (own.signal.aborted || stream !== own) return;
   const next = received ? 0 : attempt;
   reopen(waitsMs[Math.min(next, waitsMs.length - 1)]!, next + 1);
 }
 
-/** The last known revision of each thread. A stream tells it first, so that a change between two streams isn't missed. */
+/** The last known revision of each thread. A new stream sends it first, so that a change between two streams isn't missed. */
 const revisions = new Map<string, string>();
 
 function tell(event: string, data: string): void {
@@ -100,7 +100,7 @@ function each(thread: string | undefined): void {
   for (const listener of listeners.get(thread) ?? []) listener();
 }
 
-/** Opens the stream again. It tells of threads what changed in between; the list of threads is looked at. */
+/** Opens the stream again, which reports the threads that changed in between. The list of threads is always reloaded. */
 function catchUp(): void {
   reopen(0);
   each(undefined);

@@ -5,12 +5,12 @@ import { EventParser } from "./sse.ts";
 interface LiveOptions {
   readonly signal: AbortSignal;
   readonly onEvent?: (event: RunEvent) => void;
-  /** Told how far it is. */
+  /** Called with the progress. */
   readonly onProgress?: (progress: Progress) => void;
 }
 
 /**
- * Runs an operation, and is told what happens meanwhile. Aborting the signal stops it on the server.
+ * Runs an operation, and reports what happens meanwhile. Aborting the signal stops it on the server.
  * @throws as `call`
  */
 export async function callLive<N extends OperationName>(

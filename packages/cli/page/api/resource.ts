@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, returns } from "./client.ts";
 
 export interface Resource<T> {
-  /** What was loaded last. It stays while something newer is loading. */
+  /** The data that was loaded last. It stays while newer data is loading. */
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
   readonly loading: boolean;
@@ -18,9 +18,9 @@ interface Held<T> {
 }
 
 /**
- * Loads something, and again when the key changes or a lost connection is back. What is under way is cancelled when the key changes
- * or the component goes.
- * @param key what is loaded, as text; undefined: nothing for now
+ * Loads something, and loads it again when the key changes or a lost connection is back. A request under way is cancelled when the
+ * key changes or the component is removed.
+ * @param key identifies what is loaded; undefined: nothing is loaded for now
  */
 export function useResource<T>(
   key: string | undefined,
@@ -44,7 +44,7 @@ export function useResource<T>(
       } catch (thrown) {
         if (controller.signal.aborted) return;
         const error = errorFrom(thrown);
-        // What is known stays on the page while the server is away.
+        // The loaded data stays on the page while the server can't be reached.
         setHeld((before) => ({ key, data: before.key === key ? before.data : undefined, error }));
       }
       setLoading(false);
@@ -56,7 +56,7 @@ export function useResource<T>(
   return { data: held.data, error: stale ? undefined : held.error, loading: loading || stale, stale, reload };
 }
 
-/** Anything that was thrown, as an error that can be shown. */
+/** Makes an error that can be shown from anything that was thrown. */
 export function errorFrom(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   return new ApiError(0, "PAGE", thrown instanceof Error ? thrown.message : String(thrown));

@@ -5,15 +5,15 @@ export interface ServerEvent {
 }
 
 /**
- * Takes server-sent events out of text that comes in pieces, as the HTML standard's section 9.2.6 describes. Ids and retry times aren't kept:
- * the inspector doesn't use them.
+ * Parses server-sent events from text that arrives in pieces, as section 9.2.6 of the HTML standard describes. Ids and retry times are
+ * dropped, because the inspector doesn't use them.
  */
 export class EventParser {
   #rest = "";
   #event = "";
   #data: string[] = [];
 
-  /** The events that are complete with this piece. */
+  /** Adds a piece of text. Returns the events that it completes. */
   push(piece: string): ServerEvent[] {
     const found: ServerEvent[] = [];
     const lines = (this.#rest + piece).split(/\r\n|\n|\r(?!$)/);

@@ -1,14 +1,14 @@
 const key = "stratigraph.token";
 const header = "x-stratigraph-token";
 
-/** How long to wait for another tab to tell the token. */
+/** How long to wait for another tab to send the token. */
 const answerMs = 300;
 
 let token: string | undefined;
 
 /**
- * Finds this tab's token. One that was opened from a link has none, and asks the page's other tabs. Where the printed address
- * is opened in a tab that shows the page already, the browser loads nothing: then the page begins anew with the token.
+ * Finds this tab's token. A tab that was opened from a link has none, and asks the page's other tabs. If the printed address
+ * is opened in a tab that already shows the page, the browser loads nothing, so the page reloads itself with the token.
  */
 export async function findToken(): Promise<void> {
   addEventListener("hashchange", () => {
@@ -25,7 +25,7 @@ export async function findToken(): Promise<void> {
   });
 }
 
-/** Takes the token out of the address, where `stratigraph inspect` puts it, so that it doesn't stay in the browser's history. */
+/** Removes the token from the address, where `stratigraph inspect` puts it, so that it doesn't stay in the browser's history. */
 function takeToken(): string | undefined {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (given === null) return undefined;
@@ -34,7 +34,7 @@ function takeToken(): string | undefined {
   return given;
 }
 
-/** Uses a token that somebody typed in: the token itself, or the whole address it is in. */
+/** Uses a token that somebody typed in, as the token itself or as the whole address that contains it. */
 export function setToken(text: string): void {
   token = /[#&]token=([^&\s]+)/.exec(text)?.[1] ?? text.trim();
   sessionStorage.setItem(key, token);

@@ -5,10 +5,10 @@ import "./changes.css";
 
 type Channel = OutputOf<"diff">["channels"][number];
 
-/** How many changes of a channel are listed. */
+/** How many changes of a channel are listed at most. */
 const mostListed = 8;
 
-/** What differs, channel by channel, in short. */
+/** A short list of the differences, channel by channel. */
 export function DiffSummary({ channels }: { readonly channels: readonly Channel[] }): VNode {
   if (channels.length === 0) return <p class="faint">No difference.</p>;
   return (
@@ -38,7 +38,7 @@ interface ChangeProps {
   readonly after: unknown;
 }
 
-/** A value before and after. What isn't there is left out. */
+/** A value before and after. An absent side is left out. */
 export function Change({ path, before, after }: ChangeProps): VNode {
   return (
     <div class="brief">

@@ -3,7 +3,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** JSON of the serde, or plain JSON of a diff, on one line: what stands for something else is told in words. */
+/** JSON of the serde, or plain JSON of a diff, on one line. Messages, and what is cut or redacted, are written in short. */
 export function inline(value: unknown, most = 240): string {
   const text = textOf(value);
   return text.length > most ? `${text.slice(0, most)}…` : text;
@@ -28,7 +28,7 @@ function recordText(value: JsonObject): string | undefined {
   return `${message.role}: ${message.text}`;
 }
 
-/** Who said what, of a message as the serde or a diff writes it. */
+/** The speaker and text of a message, as the serde or a diff writes it. */
 export function messageOf(value: unknown): { readonly role: string; readonly text: string } | undefined {
   if (!isObject(value)) return undefined;
   const id: unknown = Array.isArray(value["id"]) ? value["id"].at(-1) : undefined;

@@ -1,4 +1,4 @@
-/** What is wrong with text that should be JSON; undefined where nothing is. */
+/** Says why a text isn't JSON; undefined if it is. */
 export function jsonProblem(text: string): string | undefined {
   try {
     JSON.parse(text);

@@ -4,7 +4,7 @@ import { Select } from "../design/Field.tsx";
 import { Icon } from "../icons.tsx";
 import "./changes.css";
 
-/** Says what has to be done before something can be. */
+/** Says what has to be done first, before something is possible. */
 export function Notice({
   children,
   title,
@@ -23,7 +23,7 @@ export function Notice({
   );
 }
 
-/** How an inspector that only reads is let write. */
+/** How to let a read-only inspector write. */
 export function NeedsRight({ effect = "write" }: { readonly effect?: "write" | "destroy" }): VNode {
   return (
     <Notice title={effect === "write" ? "This inspector only reads" : "This inspector deletes nothing"}>
@@ -35,7 +35,7 @@ export function NeedsRight({ effect = "write" }: { readonly effect?: "write" | "
   );
 }
 
-/** How the inspector learns of graphs. */
+/** How to give graphs to the inspector. */
 export function NeedsGraphs({ what }: { readonly what: string }): VNode {
   return (
     <Notice title={`${what} needs your graph`}>
@@ -50,7 +50,7 @@ interface GraphSelectProps {
   readonly onChange: (graph: string) => void;
 }
 
-/** Chooses one of the config's graphs. Nothing to choose where there is only one. */
+/** Chooses one of the config's graphs. Shows nothing if there is only one. */
 export function GraphSelect({ value, onChange }: GraphSelectProps): VNode | null {
   const names = session.value?.graphs ?? [];
   if (names.length < 2) return null;
@@ -65,7 +65,7 @@ export function GraphSelect({ value, onChange }: GraphSelectProps): VNode | null
   );
 }
 
-/** The graph that is meant: the only one, or the chosen one if there is such; undefined where one has to be chosen or there is none. */
+/** The graph to use: the only one, or the chosen one if it exists; undefined if one has yet to be chosen or there is none. */
 export function chosenGraph(chosen: string): string | undefined {
   const names = session.value?.graphs ?? [];
   return names.length === 1 ? names[0] : names.find((name) => name === chosen);

@@ -2,12 +2,12 @@ import { call } from "../api/client.ts";
 import { errorFrom } from "../api/resource.ts";
 import { toast } from "../design/Toast.tsx";
 
-/** Says that a thread was changed, with a button that takes it back. @param onUndone called once it is taken back */
+/** Says that a thread was changed, with a button that undoes the change. @param onUndone called after it was undone */
 export function toastWithUndo(thread: string, text: string, onUndone?: () => void): void {
   toast(text, "green", { label: "Undo", run: () => void undo(thread, onUndone) });
 }
 
-/** Takes back the last change of a thread's head, and says how that went. */
+/** Undoes the last change of a thread's head, and says whether that succeeded. */
 export async function undo(thread: string, onUndone?: () => void): Promise<void> {
   try {
     await call("undo", { thread });

@@ -4,12 +4,12 @@ import "./button.css";
 
 interface ButtonProps {
   readonly children: ComponentChildren;
-  /** "primary" for the one thing a form is for, "danger" for what takes something away. */
+  /** "primary" for the main action of a form, "danger" for an action that removes something. */
   readonly tone?: "normal" | "primary" | "danger" | "quiet";
   readonly size?: "normal" | "small";
   readonly icon?: IconName | undefined;
   readonly disabled?: boolean | undefined;
-  /** Shows that what it does is under way, and can't be pressed meanwhile. */
+  /** Shows that the action is under way. The button can't be pressed meanwhile. */
   readonly busy?: boolean | undefined;
   readonly pressed?: boolean | undefined;
   readonly submit?: boolean;
@@ -39,7 +39,7 @@ interface LinkButtonProps extends Pick<ButtonProps, "children" | "tone" | "size"
   readonly href: string;
 }
 
-/** A link that looks like a button: for going somewhere, where a button does something. */
+/** A link that looks like a button. Use it to go somewhere; use a button to do something. */
 export function LinkButton({
   children,
   href,
@@ -58,7 +58,7 @@ export function LinkButton({
 
 interface IconButtonProps {
   readonly icon: IconName;
-  /** What it does, for screen readers and as a tip. */
+  /** The button's action, for screen readers and as a tooltip. */
   readonly label: string;
   readonly disabled?: boolean | undefined;
   readonly pressed?: boolean | undefined;

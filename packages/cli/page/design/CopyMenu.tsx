@@ -9,13 +9,13 @@ interface CopyMenuProps {
   readonly cli: string;
   /** TypeScript that reads the same. */
   readonly code: string;
-  /** What is shown as a file to pass on, without what the config redacts. */
+  /** The shown data as a file to share, without what the config redacts. */
   readonly bundle?: (() => Promise<Blob>) | undefined;
   /** The file's name. */
   readonly bundleName?: string;
 }
 
-/** Takes what is shown to somewhere else: as a command, as code, as a link or as a file. */
+/** Copies what is shown: as a command, as code, as a link or as a file. */
 export function CopyMenu({ cli, code, bundle, bundleName = "stratigraph.json" }: CopyMenuProps): VNode {
   const download = async (make: () => Promise<Blob>) => {
     try {

@@ -18,7 +18,7 @@ export function Dialog(props: DialogProps): VNode {
   return <Modal {...props} kind={props.wide === true ? "dialog dialog-wide" : "dialog"} />;
 }
 
-/** As {@link Dialog}, at the right edge, for what is looked at beside the page. */
+/** As {@link Dialog}, but at the right edge, for details that are read beside the page. */
 export function Drawer(props: DialogProps): VNode {
   return <Modal {...props} kind="dialog drawer" />;
 }
@@ -26,13 +26,13 @@ export function Drawer(props: DialogProps): VNode {
 function Modal({ open, title, children, actions, kind, onClose }: DialogProps & { readonly kind: string }) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  // Before anything else happens: keys that are typed on an open dialog whose content is gone would be lost.
+  // A layout effect, so that it runs first: keys typed into an open dialog whose content is gone would be lost.
   useLayoutEffect(() => {
     const dialog = element.current!;
     if (open && !dialog.open) dialog.showModal();
     if (!open && dialog.open) dialog.close();
   }, [open]);
-  // The content is gone while it is closed, so that a form begins anew.
+  // A closed dialog has no content, so that a form starts empty the next time.
   return (
     <dialog
       ref={element}
@@ -43,7 +43,7 @@ function Modal({ open, title, children, actions, kind, onClose }: DialogProps & 
         onClose();
       }}
       onClick={(event) => {
-        // The ground behind the dialog belongs to the dialog's element.
+        // A click on the backdrop has the dialog's element as its target.
         if (event.target === event.currentTarget) onClose();
       }}
     >

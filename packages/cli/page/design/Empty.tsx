@@ -4,12 +4,12 @@ import "./states.css";
 
 interface EmptyProps {
   readonly title: string;
-  /** What there would be here, and how to get it. */
+  /** What would be shown here, and how to get it. */
   readonly children?: ComponentChildren;
   readonly icon?: IconName;
 }
 
-/** What a view shows where there is nothing. */
+/** What a view shows if it has no data. */
 export function Empty({ title, children, icon }: EmptyProps): VNode {
   return (
     <div class="empty">

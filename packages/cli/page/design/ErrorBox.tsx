@@ -7,13 +7,13 @@ import "./states.css";
 interface ErrorBoxProps {
   readonly error: ApiError;
   readonly onRetry?: (() => void) | undefined;
-  /** What trying again is called. */
+  /** The label of the button that tries again. */
   readonly retry?: string | undefined;
 }
 
 /** What went wrong, and what to do about it. */
 export function ErrorBox({ error, onRetry, retry = "Try again" }: ErrorBoxProps): VNode {
-  // The bar above says it, and what is missing here is loaded as soon as the server is back.
+  // The bar above says that the server is gone. The missing data is loaded as soon as the server is back.
   if (error.code === "DISCONNECTED")
     return <p class="error-waits faint">This is loaded as soon as the inspector answers again.</p>;
   return (

@@ -62,7 +62,7 @@ interface SelectProps {
   readonly value: string;
   readonly options: readonly { readonly value: string; readonly label: string }[];
   readonly onChange: (value: string) => void;
-  /** Leaves the label to screen readers. */
+  /** Shows the label to screen readers only. */
   readonly compact?: boolean;
   readonly disabled?: boolean | undefined;
 }

@@ -10,7 +10,7 @@ const names: Readonly<Record<string, string>> = {
   " ": "Space",
 };
 
-/** A key, or two that are pressed one after the other: "g t". */
+/** A key, or two keys that are pressed one after the other: "g t". */
 export function Kbd({ keys }: { readonly keys: string }): VNode {
   const each = keys === " " ? [keys] : keys.split(" ");
   return (

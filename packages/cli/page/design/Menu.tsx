@@ -20,7 +20,7 @@ interface MenuProps {
   readonly items: readonly MenuItem[];
 }
 
-/** A button that opens a list of things to do. */
+/** A button that opens a list of actions. */
 export function Menu({ label, icon = "more", withText = false, items }: MenuProps): VNode {
   const [open, setOpen] = useState(false);
   const [place, setPlace] = useState({ top: 0, right: 0 });

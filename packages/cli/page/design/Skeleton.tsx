@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import "./states.css";
 
-/** Stands where rows will be. It shows only after a moment, so that fast answers don't flicker. */
+/** A placeholder for rows that are loading. It appears only after a moment, so that the page doesn't flicker when answers are fast. */
 export function Skeleton({ rows = 3 }: { readonly rows?: number }): VNode {
   return (
     <div class="skeleton" role="status">

@@ -3,19 +3,19 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import "./split.css";
 
 interface SplitProps {
-  /** Under which name the browser remembers the sizes. */
+  /** The name under which the browser remembers the sizes. */
   readonly name: string;
   readonly first: ComponentChildren;
-  /** Absent: the first has all the place. */
+  /** Absent: the first pane has all the space. */
   readonly second?: ComponentChildren;
-  /** The first pane's share to begin with, in percent. */
+  /** The first pane's initial share, in percent. */
   readonly initial?: number;
 }
 
 const least = 20;
 const most = 80;
 
-/** Two panes beside each other, on narrow windows one above the other, with a handle between them that can be dragged. */
+/** Two panes side by side, or one above the other in narrow windows, with a handle between them that can be dragged. */
 export function Split({ name, first, second, initial = 50 }: SplitProps): VNode {
   const [share, setShare] = useState(() => stored(name) ?? initial);
   const box = useRef<HTMLDivElement>(null);

@@ -9,19 +9,19 @@ export interface Column<T> {
 }
 
 interface TableProps<T> {
-  /** What the table is of, for screen readers. */
+  /** What the table lists, for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T, index: number) => string;
-  /** The first column is the row's heading, unless false. */
+  /** Whether the first column is the row's heading. Default: true. */
   readonly rowHeads?: boolean;
 }
 
-/** A table of tens of rows. Longer ones are a `VirtualList`. */
+/** A table with tens of rows. For longer ones, use `VirtualList`. */
 export function Table<T>({ label, columns, rows, keyOf, rowHeads = true }: TableProps<T>): VNode {
   return (
-    // It scrolls sideways where it is wide, which keys must reach, too.
+    // A wide table scrolls sideways, which must be possible with the keyboard, too.
     <div class="table-wrap" role="group" aria-label={label} tabIndex={0}>
       <table class="table" aria-label={label}>
         <thead>

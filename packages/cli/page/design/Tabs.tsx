@@ -10,13 +10,13 @@ interface Tab {
 }
 
 interface TabsProps {
-  /** What the tabs are of, for screen readers. */
+  /** What the tabs belong to, for screen readers. */
   readonly label: string;
   readonly tabs: readonly Tab[];
   readonly current: string;
 }
 
-/** Links to the parts of a view. They are a navigation rather than a tab list, as each has an address of its own. */
+/** Links to the parts of a view. They are a navigation rather than a tab list, because each has its own address. */
 export function Tabs({ label, tabs, current }: TabsProps): VNode {
   return (
     <nav class="tabs" aria-label={label}>

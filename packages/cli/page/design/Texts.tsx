@@ -4,13 +4,13 @@ import { copy } from "./copy.ts";
 import "./texts.css";
 import { agoText, bytesText, clockText } from "./units.ts";
 
-/** The time, as relative times need it. One clock for all of them. */
+/** The present time. All relative times share this clock. */
 const now = signal(Date.now());
 setInterval(() => {
   if (!document.hidden) now.value = Date.now();
 }, 10_000);
 
-/** A time, told relative to now. Its title has the exact one. */
+/** A time relative to now. Its title has the exact time. */
 export function Time({ at }: { readonly at: string | number }): VNode {
   const ms = typeof at === "number" ? at : Date.parse(at);
   if (Number.isNaN(ms)) return <span class="faint">?</span>;
@@ -22,7 +22,7 @@ export function Time({ at }: { readonly at: string | number }): VNode {
   );
 }
 
-/** A time of day. Its title has the exact one. */
+/** A time of day. Its title has the exact time. */
 export function Clock({ at }: { readonly at: string }): VNode {
   const ms = Date.parse(at);
   if (Number.isNaN(ms)) return <span class="faint">?</span>;
@@ -36,7 +36,7 @@ export function Clock({ at }: { readonly at: string }): VNode {
   );
 }
 
-/** A number of bytes. Its title has the exact one. */
+/** A number of bytes. Its title has the exact number. */
 export function Bytes({ value }: { readonly value: number }): VNode {
   return (
     <span class="bytes" title={`${value.toLocaleString("en")} bytes`}>
@@ -47,13 +47,13 @@ export function Bytes({ value }: { readonly value: number }): VNode {
 
 interface IdProps {
   readonly value: string;
-  /** What is shown of it. Default: all, cut where there is no place. */
+  /** The part that is shown. Default: all, cut if there isn't enough space. */
   readonly short?: string | undefined;
-  /** What the id is of: "checkpoint". */
+  /** The kind of thing that the id names, such as "checkpoint". */
   readonly of?: string;
 }
 
-/** An id that begins with a time has the part that differs at its end. */
+/** Ids that begin with a time differ only at their ends. */
 function IdText({ text }: { readonly text: string }): VNode {
   const [, time, rest] = /^([\da-f]{8}-)([\da-f-]+)$/.exec(text) ?? [];
   if (time === undefined) return <>{text}</>;
@@ -65,7 +65,7 @@ function IdText({ text }: { readonly text: string }): VNode {
   );
 }
 
-/** An id. A click copies the whole of it. */
+/** An id. A click copies all of it. */
 export function Id({ value, short, of = "id" }: IdProps): VNode {
   return (
     <button

@@ -19,15 +19,15 @@ interface ToastAction {
 
 const shown = signal<readonly Shown[]>([]);
 
-/** How long a toast stays. One that tells of an error stays until it is closed. */
+/** How long a toast stays. An error stays until it is closed. */
 const staysMs = 4000;
 
-/** One with a button stays long enough to decide. */
+/** How long a toast with a button stays: long enough to decide. */
 const offersMs = 60_000;
 
 let last = 0;
 
-/** Tells something in passing, such as "Copied". Screen readers say it. */
+/** Shows a short message for a moment, such as "Copied". Screen readers read it out. */
 export function toast(text: string, tone: Shown["tone"] = "neutral", action?: ToastAction): void {
   const id = (last += 1);
   shown.value = [...shown.value.slice(-2), { id, text, tone, action }];

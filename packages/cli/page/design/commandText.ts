@@ -1,11 +1,11 @@
-/** Options by their names without dashes. Absent and empty ones are left out; a list is the option several times. */
+/** Options by their names without dashes. Absent and empty ones are left out; a list repeats the option. */
 type Options = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /**
- * A command line of `stratigraph`, to be pasted into a shell. Ids, paths and the like are other people's texts: what begins
- * with "-" must not be taken for an option such as `--config`, which evaluates a file. So words stand behind "--", and values
- * are joined to the name of their option: the program looks for its own options behind those of its commands, too.
- * @param words what isn't an option, such as a thread's id; absent and empty ones are left out
+ * A command line of `stratigraph`, to be pasted into a shell. Other people choose ids, paths and the like. A text that begins
+ * with "-" must not be taken for an option such as `--config`, which evaluates a file. So such words come after "--", and such
+ * values are joined to their option with "=": the program accepts its own options after those of a command, too.
+ * @param words the arguments that aren't options, such as a thread's id; absent and empty ones are left out
  */
 export function commandText(
   name: string,

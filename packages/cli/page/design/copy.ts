@@ -6,7 +6,7 @@ export async function copy(text: string, said = "Copied"): Promise<void> {
     await navigator.clipboard.writeText(text);
     toast(said, "green");
   } catch {
-    // Browsers give the clipboard to pages of this machine and to https alone.
+    // Browsers allow the clipboard only to pages of this machine and to https.
     toast("The browser doesn't let this page use the clipboard.", "red");
   }
 }

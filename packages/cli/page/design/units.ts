@@ -10,7 +10,7 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 || size >= 9.95 ? Math.round(size) : size.toFixed(1)} ${units[unit]!}`;
 }
 
-/** How long ago: "now", "40 s", "12 min", "5 h", "2 d", and for what is older than a month "14 Mar", or "Mar 2024". */
+/** How long ago: "now", "40 s", "12 min", "5 h", "2 d", and if it is older than a month "14 Mar" or "Mar 2024". */
 export function agoText(thenMs: number, nowMs: number): string {
   const seconds = Math.round((nowMs - thenMs) / 1000);
   if (seconds < -5) return `in ${agoText(nowMs, thenMs)}`;
@@ -28,7 +28,7 @@ export function agoText(thenMs: number, nowMs: number): string {
   return year === new Date(nowMs).toISOString().slice(0, 4) ? `${Number(day)} ${name}` : `${name} ${year}`;
 }
 
-/** The time of day, with seconds where it is today, and else with the date: steps of a run are seconds apart. */
+/** The time of day: with seconds if it is today, because steps of a run are seconds apart; otherwise with the date. */
 export function clockText(thenMs: number, nowMs: number): { readonly date?: string; readonly time: string } {
   const then = new Date(thenMs);
   const two = (n: number) => String(n).padStart(2, "0");
@@ -40,7 +40,7 @@ export function clockText(thenMs: number, nowMs: number): { readonly date?: stri
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** A number with thousands apart: "20,000". */
+/** A number with separators for thousands: "20,000". */
 export function countText(count: number): string {
   return count.toLocaleString("en");
 }

@@ -1,10 +1,10 @@
-/** What people read where LangGraph, and our JSON, say that something is interrupted: a node asked a question. */
+/** The page's words for "interrupted" in LangGraph and in our JSON: a node asked a question. */
 export const waitsText = "waits for an answer";
 
-/** How something ended, for people: the words of the JSON, but for what waits. */
+/** How something ended, for people: the JSON's word, except for "interrupted". */
 export function outcomeText(outcome: string): string {
   return outcome === "interrupted" ? waitsText : outcome;
 }
 
-/** As {@link waitsText}, where it stands alone. */
+/** As {@link waitsText}, with a capital letter, for use by itself. */
 export const waitsTitle = "Waits for an answer";

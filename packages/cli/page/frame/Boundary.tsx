@@ -3,7 +3,7 @@ import { errorFrom } from "../api/resource.ts";
 import { ErrorBox } from "../design/ErrorBox.tsx";
 
 interface BoundaryProps {
-  /** Where the page is: a mistake in one view doesn't stay when another one is shown. */
+  /** The page's address. When it changes, the error of the previous view is no longer shown. */
   readonly at: string;
   readonly children: ComponentChildren;
 }
@@ -13,7 +13,7 @@ interface BoundaryState {
   readonly at?: string;
 }
 
-/** Shows an error in the place of a view that can't be drawn, and leaves the frame as it is. */
+/** Shows an error in place of a view that can't be drawn. The frame stays unchanged. */
 export class Boundary extends Component<BoundaryProps, BoundaryState> {
   static override getDerivedStateFromProps(
     { at }: BoundaryProps,

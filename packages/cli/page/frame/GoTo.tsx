@@ -8,14 +8,14 @@ import { Dialog } from "../design/Dialog.tsx";
 import { Field } from "../design/Field.tsx";
 import { href, navigate } from "../router.ts";
 
-/** Whether the question where to go is shown. */
+/** Whether the dialog that asks where to go is shown. */
 export const goToOpen = signal(false);
 
 const close = () => {
   goToOpen.value = false;
 };
 
-/** Goes to a thread, or to one of its checkpoints, by an address as the command line takes it. */
+/** Goes to a thread, or to one of its checkpoints, by an address in the form that the command line accepts. */
 export function GoTo(): VNode {
   return (
     <Dialog open={goToOpen.value} title="Go to" onClose={close}>

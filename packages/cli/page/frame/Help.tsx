@@ -7,7 +7,7 @@ import { registered } from "../keys.ts";
 /** Whether the help is shown. */
 export const helpOpen = signal(false);
 
-/** All keys that do something on this page, now. */
+/** All keys that do something on the page at the moment. */
 export function Help(): VNode {
   return (
     <Dialog open={helpOpen.value} title="Keyboard" onClose={() => (helpOpen.value = false)}>

@@ -23,7 +23,7 @@ const places: readonly {
   { view: "verify", label: "Health", icon: "health", keys: "g h", views: ["verify"] },
 ];
 
-/** The ways to the main views. */
+/** Links to the main views. */
 export function Nav(): VNode {
   useKeys(
     Object.fromEntries(

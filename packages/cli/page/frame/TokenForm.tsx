@@ -5,7 +5,7 @@ import { setToken } from "../api/token.ts";
 import { Button } from "../design/Button.tsx";
 import { Field } from "../design/Field.tsx";
 
-/** Asks for the token where this tab has none, or an old one. */
+/** Asks for the token if this tab has none, or an old one. */
 export function TokenForm(): VNode {
   const [text, setText] = useState("");
   const [error, setError] = useState<string>();

@@ -11,7 +11,7 @@ import { nextTheme, theme } from "../theme.ts";
 import { helpOpen } from "./Help.tsx";
 import { Mark } from "./Mark.tsx";
 
-/** What is open, what may be done with it, and the search. */
+/** Shows which storage is open and what is allowed, and has the search. */
 export function TopBar(): VNode {
   const found = session.value;
   return (
@@ -41,7 +41,7 @@ export function TopBar(): VNode {
   );
 }
 
-/** How long to wait for more letters before searching. */
+/** How long to wait for more typing before searching. */
 const pauseMs = 150;
 
 /** Searches the ids of threads: at once in the list of threads, with Enter from anywhere else. */

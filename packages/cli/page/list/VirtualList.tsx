@@ -23,27 +23,27 @@ interface VirtualListProps {
   readonly onActive: (index: number) => void;
   /** Enter, or a second click on the chosen row. */
   readonly onOpen?: ((index: number) => void) | undefined;
-  /** Called where the end comes near, so that more can be loaded. */
+  /** Called when the end comes near, so that more can be loaded. */
   readonly onNearEnd?: (() => void) | undefined;
   /** A click on a row opens it, rather than choosing it. */
   readonly openOnClick?: boolean;
-  /** Makes `j k` and Enter work wherever the focus is, listed in the help under this heading. */
+  /** Makes `j k` and Enter work wherever the focus is. The help lists these keys under this heading. */
   readonly keysScope?: string | undefined;
   readonly role?: "listbox" | "grid";
-  /** How many there are in all, where that is known. */
+  /** The number of all rows, loaded or not, if it is known. */
   readonly total?: number | undefined;
   readonly rowClass?: ((index: number) => string) | undefined;
 }
 
-/** How many rows before the end more are asked for. */
+/** More rows are requested this many rows before the end. */
 const nearEndRows = 200;
 
-/** How many rows that came on top are looked for to keep what is in sight where it is. */
+/** How many new rows at the top are taken into account at most when the visible rows are kept in place. */
 const mostNewRows = 1000;
 
 /**
- * A list of any length, of which only what is in sight is in the document. Arrow keys, `j k`, Home, End and pages move the choice;
- * what is added above doesn't move what is in sight, unless the list is at its very top.
+ * A list of any length. Only the visible rows are in the document. Arrow keys, `j k`, Home, End and the page keys move the choice.
+ * Rows that are added above don't move the visible rows, unless the list is at its very top.
  */
 export function VirtualList(props: VirtualListProps): VNode {
   const { label, count, rowHeight, keyOf, row, active, onActive, onOpen, onNearEnd } = props;
@@ -51,7 +51,7 @@ export function VirtualList(props: VirtualListProps): VNode {
   const scroller = useRef<HTMLDivElement>(null);
   const [, render] = useState(0);
   const id = useId();
-  // Without keys of its own: other keys would have all rows measured anew, at every step of a scroll.
+  // Without `getItemKey`: a new function would have all rows measured again at every step of a scroll.
   const options: VirtualizerOptions<HTMLDivElement, HTMLDivElement> = {
     count,
     getScrollElement: () => scroller.current,
@@ -152,7 +152,7 @@ export function VirtualList(props: VirtualListProps): VNode {
             aria-posinset={grid ? undefined : index + 1}
             style={{ height: `${rowHeight}px`, transform: `translateY(${start}px)` }}
             onClick={(event) => {
-              // Links and buttons in a row are for something else.
+              // Links and buttons in a row have their own actions.
               if ((event.target as Element).closest("a, button") !== null) return;
               if (index === active || openOnClick) onOpen?.(index);
               else onActive(index);

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import type { Line, TreeRow } from "./layout.ts";
 import "./tree.css";
 
-/** Between two lanes, in pixels, and how many lanes have a place of their own. */
+/** The distance between two lanes in pixels, and how many lanes are drawn side by side. Further lanes share the last place. */
 const step = 14;
 const mostLanes = 10;
 
@@ -11,10 +11,10 @@ export type Dot = "normal" | "head" | "lost" | "merge" | "input";
 interface TreeCellProps {
   readonly row: TreeRow;
   readonly height: number;
-  /** How many lanes the cell has place for: the same in all rows near it, so that the texts beside it stand in line. */
+  /** How many lanes the cell has space for: the same number in all rows nearby, so that the texts beside them line up. */
   readonly lanes: number;
   readonly dot: Dot;
-  /** Its parent isn't here: it was pruned, or is in the thread that this one was forked from. */
+  /** Whether its parent isn't in this thread: it was pruned, or is in the thread that this one was forked from. */
   readonly cut: boolean;
 }
 
@@ -62,7 +62,7 @@ export function TreeCell({ row, height, lanes, dot, cut }: TreeCellProps): VNode
   );
 }
 
-/** How wide a tree of so many lanes is drawn. */
+/** The drawn width of a tree with this number of lanes. */
 export function treeWidth(lanes: number): number {
   return 12 + step * Math.min(lanes, mostLanes);
 }
@@ -77,6 +77,6 @@ function pathOf({ kind, lane }: Line, at: number, height: number): string {
   if (kind === "through") return `M${to} 0V${height}`;
   const [from, end] = kind === "in" ? [0, middle] : [height, middle];
   if (to === at) return `M${at} ${from}V${end}`;
-  // The curve leaves the lane straight, and comes to the dot from the side.
+  // The curve starts along the lane, and reaches the dot from the side.
   return `M${to} ${from}C${to} ${(from + end) / 2 + (kind === "in" ? 4 : -4)} ${(to + at) / 2} ${end} ${at} ${end}`;
 }

@@ -1,18 +1,18 @@
-/** A checkpoint as far as its place in the tree needs it. */
+/** The part of a checkpoint that determines its place in the tree. */
 export interface TreeNode {
   readonly checkpoint: string;
-  /** First the checkpoint it was made from, then those that were merged into it: as far as they are further down. */
+  /** First the checkpoint it was made from, then those that were merged into it. Only those further down are listed. */
   readonly drawn: readonly string[];
   readonly lostTo?: string | undefined;
 }
 
-/** A line within a row: from a lane at its top, or from the dot, to a lane at its bottom, or to the dot. */
+/** A line within a row. It starts at a lane at the top or at the dot, and ends at a lane at the bottom or at the dot. */
 export interface Line {
   readonly kind: "through" | "in" | "out";
   /** The lane it comes from, or goes to. The other end of "in" and "out" is the dot. */
   readonly lane: number;
   readonly color: number;
-  /** Of a branch that lost a race. */
+  /** Whether the line belongs to a branch that lost a race. */
   readonly dashed: boolean;
 }
 
@@ -33,20 +33,20 @@ interface Lane {
   readonly to: string;
   readonly color: number;
   readonly dashed: boolean;
-  /** Whether anything of it is drawn yet: of the main line nothing is, as long as its head is still to come. */
+  /** Whether a part of it is drawn already. The main line isn't begun until its head has been added. */
   readonly begun: boolean;
 }
 
 /**
- * Lays out a history as a tree, one row after the other, children before parents; rows that are loaded later are added to it. A
- * checkpoint stands in the first lane that leads to it, and the other lanes that do end in it.
+ * Lays out a history as a tree, one row after the other, children before parents. Rows that are loaded later are added to it. A
+ * checkpoint is put in the first lane that leads to it. Other lanes that lead to it end there.
  */
 export class TreeLayout {
   readonly rows: TreeRow[] = [];
   readonly #lanes: (Lane | undefined)[] = [];
   #nextColor = 1;
 
-  /** @param head what the first lane leads to: the main line, whatever is newer than it */
+  /** @param head the checkpoint that the first lane, the main line, leads to, even if newer checkpoints are listed above it */
   constructor(head?: string) {
     if (head !== undefined) this.#lanes.push({ to: head, color: 0, dashed: false, begun: false });
   }
@@ -110,7 +110,7 @@ export class MainLine {
     this.#wanted = head;
   }
 
-  /** Goes on with nodes that stand behind those that were added before. */
+  /** Adds the nodes that follow those that were added before. */
   add(nodes: readonly TreeNode[]): void {
     for (const { checkpoint, drawn } of nodes) {
       if (this.#wanted === undefined) return;

@@ -14,14 +14,14 @@ interface ConversationProps {
   readonly value: unknown;
   readonly path?: readonly Step[];
   readonly at?: ValueAt | undefined;
-  /** The part to go to, such as "[3].content". */
+  /** The part to scroll to, such as "[3].content". */
   readonly focus?: string | undefined;
 }
 
 /** How many messages are loaded at once. */
 const pageMessages = 50;
 
-/** A list of LangChain's messages as a conversation. */
+/** Shows a list of LangChain messages as a conversation. */
 export function Conversation({ channel, value, path, at, focus }: ConversationProps): VNode {
   const values = useMemo(() => [{ channel, value, path }], [channel, value, path]);
   const { roots, fill } = useFilled(values);

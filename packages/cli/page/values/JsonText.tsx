@@ -3,11 +3,11 @@ import { useMemo } from "preact/hooks";
 import { jsonTokens } from "./jsonTokens.ts";
 import "./value.css";
 
-/** A value of moderate size on several lines, coloured. */
+/** A value of moderate size as coloured text on several lines. */
 export function JsonText({ value }: { readonly value: unknown }): VNode {
   const tokens = useMemo(() => jsonTokens(value), [value]);
   return (
-    // It scrolls where it is long, which keys must reach, too.
+    // A long value scrolls, which must be possible with the keyboard, too.
     <pre class="json-text" tabIndex={0} aria-label="JSON">
       {tokens.map(({ kind, text }, n) =>
         kind === "plain" ? (

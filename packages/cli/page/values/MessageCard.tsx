@@ -23,7 +23,7 @@ interface MessageCardProps {
   readonly onMore?: OnMore | undefined;
   /** The position of the message that the address names, in its list. */
   readonly wanted?: string | undefined;
-  /** Without what belongs to a list: its place, and which calls have results. */
+  /** Hides what only makes sense in a list: the message's place, and which calls have results. */
   readonly plain?: boolean;
 }
 
@@ -48,12 +48,12 @@ const speakers: Readonly<Record<string, string>> = {
   remove: "Removed",
 };
 
-/** Who said a message, for people. */
+/** The speaker of a message, in words for people. */
 export function speakerText(speaker: string): string {
   return Object.hasOwn(speakers, speaker) ? speakers[speaker]! : speaker;
 }
 
-/** A message of a conversation, with the tools it calls and what came back. */
+/** A message of a conversation, with its tool calls and their results. */
 export function MessageCard({
   message,
   calls,
@@ -146,7 +146,7 @@ function UsageText({ usage }: { readonly usage: Usage | undefined }): VNode | nu
 
 interface BlocksProps {
   readonly blocks: readonly Block[];
-  /** Of a tool's result: text is data rather than prose. */
+  /** True for a tool's result: its text is data rather than prose. */
   readonly code: boolean;
   readonly onMore: OnMore | undefined;
 }
@@ -227,7 +227,7 @@ interface ToolCallCardProps {
   readonly onMore: OnMore | undefined;
 }
 
-/** Arguments that are open without being asked for, in characters. */
+/** Arguments up to this length are shown open, in characters. */
 const shortArguments = 600;
 
 function ToolCallCard({ call, plain, wanted, onMore }: ToolCallCardProps): VNode {

@@ -5,19 +5,19 @@ import { bytesText, countText } from "../design/units.ts";
 import { JsonText } from "./JsonText.tsx";
 import { jsonIn, textPieces, visible, type TextPiece } from "./text.ts";
 
-/** A text of more lines or characters than this is folded. */
+/** A text with more lines or characters than this is folded. */
 const longText = { lines: 24, characters: 1800 };
 
 interface MessageTextProps {
   readonly text: string;
-  /** Set where the text was cut: its size as JSON, in bytes. */
+  /** The whole text's size as JSON, in bytes, if the text was cut. */
   readonly cutBytes?: number | undefined;
-  /** Data rather than prose: all of it is in a fixed-width font, and JSON is on several lines. */
+  /** Whether the text is data rather than prose. Data has a fixed-width font, and JSON is on several lines. */
   readonly code?: boolean;
   readonly onMore?: (() => void) | undefined;
 }
 
-/** What a message says, as plain text. Fenced blocks are shown as code; nothing else is interpreted. */
+/** A message's content as plain text. Fenced blocks are shown as code; nothing else is interpreted. */
 export function MessageText({ text, cutBytes, code = false, onMore }: MessageTextProps): VNode {
   const lines = useMemo(() => text.split("\n").length, [text]);
   const isLong = text.length > longText.characters || lines > longText.lines;

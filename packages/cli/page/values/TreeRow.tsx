@@ -19,7 +19,7 @@ interface TreeRowProps {
   readonly channel: string;
   readonly active: boolean;
   readonly hovered: boolean;
-  /** Whether what is searched for is in it. */
+  /** Whether the row contains the searched word. */
   readonly hit: boolean;
   readonly onHover: () => void;
   readonly onActive: () => void;
@@ -44,7 +44,7 @@ export function TreeRow(props: TreeRowProps): VNode {
       onMouseEnter={onHover}
       onClick={(event) => {
         onActive();
-        // A text that is being marked isn't closed.
+        // Selecting text must not close it.
         if (event.detail === 1 && String(getSelection()) === "") onToggle();
       }}
     >

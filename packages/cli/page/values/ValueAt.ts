@@ -17,10 +17,10 @@ export interface Part {
   readonly path: readonly Step[];
 }
 
-/** How much of a value one request brings when more is asked for, in bytes. */
+/** How much of a value one further request loads at most, in bytes. */
 const moreBytes = 400_000;
 
-/** Loads a part of a value, or a slice of the list, text or object that stands there. @throws ApiError */
+/** Loads a part of a value, or a slice of it if the part is a list, a text or an object. @throws ApiError */
 export async function loadPart(
   at: ValueAt,
   { channel, path }: Part,

@@ -12,24 +12,24 @@ import "./tree.css";
 
 const rowHeight = 24;
 
-/** Most that is asked for at once, in bytes. */
+/** How many bytes are requested at once at most. */
 const mostBytes = 50_000_000;
 
 interface ValueTreeProps {
   /** For screen readers. */
   readonly label: string;
   readonly values: readonly TreeValue[];
-  /** Where more is loaded from. Absent: what was left out can't be loaded, and nothing can be done with the values. */
+  /** The checkpoint from which more is loaded. Absent: the omitted parts can't be loaded, and the values have no menu. */
   readonly at?: ValueAt | undefined;
-  /** Opens each of them to begin with. */
+  /** Whether all values are open at first. */
   readonly open?: boolean;
-  /** The value to go to. */
+  /** The value to scroll to. */
   readonly focus?: { readonly channel: string; readonly path: string } | undefined;
-  /** A field to search with. */
+  /** Whether there is a search field. */
   readonly searchable?: boolean;
 }
 
-/** Values as a tree. Items that are scrolled into view are loaded, and so is the rest of a text when it is asked for. */
+/** Values as a tree. Items are loaded when they are scrolled into view. The rest of a text is loaded on request. */
 export function ValueTree(props: ValueTreeProps): VNode {
   const { label, values, at, open: isOpen = false, focus, searchable = false } = props;
   const { roots, fill } = useFilled(values);
@@ -148,7 +148,7 @@ export function ValueTree(props: ValueTreeProps): VNode {
         role="tree"
         aria-label={label}
         tabIndex={0}
-        // Only of a row that is in the document: the others are made when they come into sight.
+        // Only if the row is in the document: other rows are created when they come into sight.
         aria-activedescendant={
           rows[at0] === undefined || at0 < seen.start || at0 >= seen.end
             ? undefined

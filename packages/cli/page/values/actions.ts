@@ -6,10 +6,10 @@ import { href, navigate } from "../router.ts";
 import { channelPath, contentOf, formatPath, hasCut, isRedacted } from "./records.ts";
 import { loadWhole, partCommand, type Part, type ValueAt } from "./ValueAt.ts";
 
-/** Most that is put on the clipboard, in bytes. */
+/** How many bytes are put on the clipboard at most. */
 const mostCopied = 5_000_000;
 
-/** A value as text for the clipboard: a text without quotes, all else as JSON of the serde. */
+/** A value as text for the clipboard: a text without quotes, anything else as JSON of the serde. */
 function clipboardText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
@@ -29,12 +29,12 @@ async function told(what: Promise<void>): Promise<void> {
   }
 }
 
-/** Whether a part has a history of its own. */
+/** The address of the view that shows who last changed a part. */
 export function blameHref({ thread, namespace, checkpoint }: ValueAt, { channel, path }: Part): string {
   return href("blame", {}, { at: thread, namespace, checkpoint, path: channelPath(channel, path) });
 }
 
-/** What can be done with a value that is shown. */
+/** The actions for a shown value. */
 export const valueActions = {
   copyValue: (at: ValueAt, part: Part, value: unknown): void => void told(copyValue(at, part, value)),
   copyPath: ({ channel, path }: Part): void => void copy(channelPath(channel, path), "Copied the path"),
@@ -89,7 +89,7 @@ export function valueMenu(at: ValueAt, part: Part, value: unknown): MenuItem[] {
   ];
 }
 
-/** What-if, with a value to change. */
+/** The address of the what-if view, with a part to change. */
 export function whatIfHref({ thread, namespace, checkpoint }: ValueAt, part?: Part): string {
   const path = part === undefined ? undefined : formatPath(part.path);
   return href("whatif", {}, { at: thread, namespace, checkpoint, channel: part?.channel, path });

@@ -12,7 +12,7 @@ import {
   type Step,
 } from "./records.ts";
 
-/** What a value is, for its colour. */
+/** The kind of a value, which determines its colour. */
 export type Kind =
   | "text"
   | "number"
@@ -27,25 +27,25 @@ export type Kind =
 /** A part of a value that has parts. */
 export interface Part {
   readonly label: string;
-  /** "note" for what isn't a property's name, such as a position or the key of a Map. */
+  /** "note" for a label that isn't a property's name, such as the key of a Map. */
   readonly labelKind: "key" | "index" | "note";
-  /** From the value to this part. */
+  /** The path from the value to this part. */
   readonly steps: readonly Step[];
   readonly value: unknown;
 }
 
-/** What a piece of the serde's JSON is to a person. */
+/** A piece of the serde's JSON, described for people. */
 export interface Described {
   readonly kind: Kind;
-  /** Its class or type, where that isn't plain JSON: "HumanMessage", "Map", "Date". */
+  /** Its class or type, if it isn't plain JSON: "HumanMessage", "Map", "Date". */
   readonly name?: string | undefined;
-  /** What it says on one line, of what has no parts. */
+  /** The value on one line, if it has no parts. */
   readonly text?: string | undefined;
-  /** The text itself, of a text. */
+  /** The text itself, if the value is a text. */
   readonly string?: string | undefined;
-  /** Its size as JSON, where a text was cut. */
+  /** The whole text's size as JSON, if it was cut. */
   readonly cutBytes?: number | undefined;
-  /** How many parts it has, with those that were left out. */
+  /** How many parts it has, including those that were left out. */
   readonly count?: number | undefined;
   readonly parts?: readonly (Part | Gap)[] | undefined;
 }
@@ -93,11 +93,11 @@ function objectOf(value: JsonObject, name?: string): Described {
   return { kind: "object", name, count: entries.length + (gap === undefined ? 0 : gap.to - gap.from), parts };
 }
 
-/** A record of the serde as what it stands for; undefined for plain data. */
+/** Describes the value that a record of the serde stands for; undefined for plain data. */
 function recordOf(value: JsonObject, path: readonly Step[]): Described | undefined {
   if (isLangChain(value)) return named(describe(value.kwargs, path), String(value.id.at(-1)));
   const key = contentKey(value);
-  // What is escaped is data, whatever it looks like.
+  // Escaped values are data, even if they look like a record.
   if (value["lc"] !== 2 || typeof value["type"] !== "string")
     return key === undefined || !isObject(value[key]) ? undefined : objectOf(value[key]);
   const type = value["type"];
@@ -130,7 +130,7 @@ function recordOf(value: JsonObject, path: readonly Step[]): Described | undefin
   }
 }
 
-/** A record whose properties stand beside its type: Document, Send, Command, … */
+/** A record that has its properties beside its type: Document, Send, Command, … */
 function withoutType(value: JsonObject, name: string): Described {
   const parts = Object.entries(value)
     .filter(([key]) => key !== "lc" && key !== "type" && key !== "lg_name")
@@ -184,12 +184,12 @@ function bytesOf(value: unknown): string {
   return `${countText((value.length / 4) * 3 - padding)} bytes`;
 }
 
-/** A number with thousands apart. */
+/** A number with separators for thousands. */
 export function countText(count: number): string {
   return count.toLocaleString("en");
 }
 
-/** A value on one line, of at most so many characters or a little more. */
+/** A value on one line, with a limit of characters that it may exceed a little. */
 export function inline(value: unknown, most: number): string {
   const { kind, name, text, string, parts, cutBytes } = describe(value);
   const before = name === undefined ? "" : `${name} `;

@@ -2,8 +2,8 @@ import { gapOfObject, isGap, itemsOf, others, type Gap, type Item } from "./item
 import { contentKey, formatPath, isCut, isObject, type JsonObject, type Step } from "./records.ts";
 
 /**
- * JSON with the value at a path replaced. What isn't on the path is shared with the JSON before.
- * @param before the part of the path that was followed, with which gaps of lists are known
+ * JSON with the value at a path replaced. Everything that isn't on the path is shared with the old JSON.
+ * @param before the part of the path that was followed already; it is needed to recognise gaps in lists
  */
 export function updated(
   root: unknown,
@@ -22,7 +22,7 @@ export function updated(
   if (step === undefined) return change(root);
   const next = (value: unknown): unknown => updated(value, rest, change, [...before, step]);
   if (Array.isArray(root)) {
-    // Where a gap stands for several items, an item's place isn't its position.
+    // A gap stands for several items, so an item's place in the array isn't always its position in the list.
     const place = itemsOf(root, formatPath(before)).findIndex(
       (part) => !isGap(part) && part.index === Number(step),
     );
@@ -32,19 +32,19 @@ export function updated(
   return { ...root, [step]: next(root[step]) };
 }
 
-/** A slice of a list, a text or an object that was loaded. */
+/** A loaded slice of a list, a text or an object. */
 export interface Loaded {
   readonly from: number;
-  /** Undefined: up to the end. */
+  /** Undefined: to the end. */
   readonly to: number | undefined;
-  /** JSON as an operation shows it for the slice. */
+  /** The slice as JSON, as an operation returns it. */
   readonly value: unknown;
 }
 
 /**
- * JSON in which a part that was left out is filled in.
- * @param path of the list, text or object that it is a part of
- * @param base where `root` is, if it isn't the whole of a channel; `path` begins with it
+ * JSON with an omitted part filled in.
+ * @param path of the list, text or object that contains the part
+ * @param base the path of `root` if it isn't the whole channel; `path` begins with it
  */
 export function filled(
   root: unknown,
@@ -62,24 +62,24 @@ function joined(old: unknown, path: string, { from, to, value }: Loaded): unknow
   if (Array.isArray(old) || isCut(old)) {
     const loadedItems = Array.isArray(value) || isCut(value) ? itemsFrom(value, path, from) : undefined;
     if (loadedItems !== undefined) return joinedList(itemsOf(old, path), loadedItems, path, from, to);
-    // The whole of an object stood behind one record.
+    // One record stood for the whole object.
     return value;
   }
   if (isObject(old) && isObject(value)) return joinedObject(old, path, value, to);
   return old;
 }
 
-/** A text's beginning and what follows: whole, or still with a record for its end. */
+/** Joins a text's beginning and the next part. The result is the whole text, or still a record if the end is missing. */
 function joinedText(begins: string, more: unknown): unknown {
   if (typeof more === "string") return begins + more;
   return isCut(more) && more.begins !== undefined ? { ...more, begins: begins + more.begins } : more;
 }
 
-/** As {@link itemsOf}, for a slice: items count from where the slice begins. */
+/** As {@link itemsOf}, for a slice that begins at `from`. */
 function itemsFrom(list: unknown, path: string, from: number): (Item | Gap)[] {
   let shift = from;
   return itemsOf(list, path).map((part) => {
-    // A gap's positions are those in the whole list, and so are those of the items behind it.
+    // Gaps have positions in the whole list, and so do the items after a gap.
     if (isGap(part)) shift = 0;
     return isGap(part) ? part : { ...part, index: part.index + shift };
   });

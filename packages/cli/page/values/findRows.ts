@@ -3,7 +3,7 @@ import { formatPath, isRedacted, type Step } from "./records.ts";
 import type { Root, Row } from "./rows.ts";
 
 /**
- * Ids of the rows from a root down to a value, as far as it is loaded.
+ * Ids of the rows from a root down to a value, as far as these are loaded.
  * @param path as {@link formatPath} writes it
  */
 export function idsTo(root: Root, path: string): string[] {
@@ -21,7 +21,7 @@ export function idsTo(root: Root, path: string): string[] {
   }
 }
 
-/** The rows in whose label or text a word occurs, as their places in the list. */
+/** The indexes of the rows whose label or text contains a word. */
 export function matches(rows: readonly Row[], word: string): number[] {
   const wanted = word.toLowerCase();
   if (wanted === "") return [];
@@ -30,13 +30,13 @@ export function matches(rows: readonly Row[], word: string): number[] {
   });
 }
 
-/** What of a row is looked through. The preview of one that is open stands in the rows beneath. */
+/** The text of a row that is searched. An open row's own text is skipped, because the rows beneath contain it. */
 function searched(row: Row): string {
   if (row.row === "line") return row.text;
   return row.row === "value" ? `${row.label} ${row.name ?? ""} ${row.expanded ? "" : row.text}` : "";
 }
 
-/** Ids of rows that have to be open so that everything in which a word occurs can be seen, as far as it is loaded. */
+/** Ids of the rows that must be open to show every loaded value that contains a word. */
 export function openFor(roots: readonly Root[], word: string, most = 200): Set<string> {
   const wanted = word.toLowerCase();
   const found = new Set<string>();
@@ -54,7 +54,7 @@ export function openFor(roots: readonly Root[], word: string, most = 200): Set<s
     const hit = (string ?? text ?? "").toLowerCase().indexOf(wanted);
     if (hit !== -1) {
       for (const each of above) found.add(each);
-      // A hit that isn't on the row itself.
+      // The hit is too far back to be seen on the row itself, so the text must be open, too.
       if (string !== undefined && hit > 100) found.add(id);
       left -= 1;
     }

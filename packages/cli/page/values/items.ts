@@ -1,16 +1,16 @@
 import { isCut, rangeOf } from "./records.ts";
 
-/** An item of a list that is here. */
+/** An item of a list that is loaded. */
 export interface Item {
   readonly index: number;
   readonly value: unknown;
 }
 
-/** Items of a list that were left out: from one up to, but without, another. */
+/** Items that were left out of a list, from `from` up to, but not including, `to`. */
 export interface Gap {
   readonly from: number;
   readonly to: number;
-  /** About their size as JSON. */
+  /** Their approximate size as JSON. */
   readonly bytes: number;
 }
 
@@ -20,7 +20,7 @@ export function isGap(part: Item | Gap): part is Gap {
 
 /**
  * The items of a list by their positions, and the gaps between them.
- * @param list JSON that an operation cut; also a record in place of the whole list
+ * @param list JSON that an operation may have cut; may also be one record in place of the whole list
  * @param path of the list
  */
 export function itemsOf(list: unknown, path: string): (Item | Gap)[] {
@@ -40,17 +40,17 @@ export function itemsOf(list: unknown, path: string): (Item | Gap)[] {
   return parts;
 }
 
-/** How many items a list has, with those that were left out. */
+/** How many items a list has, including those that were left out. */
 export function lengthOf(parts: readonly (Item | Gap)[]): number {
   const last = parts.at(-1);
   if (last === undefined) return 0;
   return isGap(last) ? last.to : last.index + 1;
 }
 
-/** The name of the property that stands for those of an object that were left out. */
+/** The name of the property that stands for the omitted properties of an object. */
 export const others = "…";
 
-/** What was left out of an object's properties. */
+/** The gap that stands for an object's omitted properties. */
 export function gapOfObject(object: Readonly<Record<string, unknown>>): Gap | undefined {
   const cut = object[others];
   if (!isCut(cut) || cut.items === undefined) return undefined;

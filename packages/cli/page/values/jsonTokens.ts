@@ -6,13 +6,13 @@ export interface Token {
   readonly text: string;
 }
 
-/** A text without a space that is longer isn't for people: base64, a token. In characters. */
+/** A longer text without a space isn't meant for people, such as base64 or a token. In characters. */
 const longestBlob = 400;
 
-/** Widest list or object that stays on one line, in characters. */
+/** A list or object up to this width stays on one line, in characters. */
 const oneLine = 64;
 
-/** A value of the serde on several lines, as JSON is written; records as what they stand for. */
+/** A value of the serde as JSON on several lines. Records are written as the values that they stand for. */
 export function jsonTokens(value: unknown): Token[] {
   const tokens: Token[] = [];
   write(value, "", tokens);

@@ -12,12 +12,12 @@ import {
 
 export type Role = "human" | "ai" | "system" | "tool" | "remove" | "other";
 
-/** A piece of what a message says. */
+/** A piece of a message's content. */
 export type Block =
   | {
       readonly kind: "text" | "reasoning";
       readonly text: string;
-      /** Set where the text was cut: its size as JSON, in bytes. */
+      /** The whole text's size as JSON, in bytes, if the text was cut. */
       readonly cutBytes?: number | undefined;
       readonly path: readonly Step[];
     }
@@ -36,7 +36,7 @@ export interface ToolCall {
   readonly id: string | undefined;
   readonly args: unknown;
   readonly path: readonly Step[];
-  /** What is wrong with it: the model wrote arguments that can't be read. */
+  /** The error, if the model wrote arguments that can't be read. */
   readonly error?: string | undefined;
 }
 
@@ -49,19 +49,19 @@ export interface Usage {
 /** A message as it is shown. */
 export interface Message {
   readonly role: Role;
-  /** What stands as the speaker: "human", "ai", the role of a ChatMessage, a class's name. */
+  /** The name of the speaker: "human", "ai", the role of a ChatMessage, a class's name. */
   readonly speaker: string;
   readonly name: string | undefined;
   readonly id: string | undefined;
   readonly blocks: readonly Block[];
   readonly calls: readonly ToolCall[];
-  /** Of a tool's result: the call it answers. */
+  /** The id of the call that a tool's result answers. */
   readonly callId: string | undefined;
   readonly failed: boolean;
   readonly usage: Usage | undefined;
   readonly model: string | undefined;
   readonly finish: string | undefined;
-  /** Where in the list it stands. */
+  /** The message's position in the list. */
   readonly index: number;
   readonly path: readonly Step[];
 }
@@ -78,7 +78,7 @@ const roles: Readonly<Record<string, Role>> = {
   remove: "remove",
 };
 
-/** The fields of a message and who said it; undefined for what isn't one. */
+/** The fields and the speaker of a message; undefined if the value isn't a message. */
 export function messageFields(
   value: unknown,
 ): { readonly speaker: string; readonly fields: JsonObject } | undefined {
@@ -91,7 +91,7 @@ export function messageFields(
   }
   if (!isObject(value)) return undefined;
   const { type, data, role, content } = value;
-  // As diffs have messages.
+  // The form of messages in diffs.
   if (typeof type === "string" && isObject(data) && "content" in data) return { speaker: type, fields: data };
   // As OpenAI's API has them.
   const isKnown = typeof role === "string" && Object.hasOwn(roles, role);
@@ -103,7 +103,7 @@ export function messageFields(
   return undefined;
 }
 
-/** Whether a value is a list of messages, of which some may have been left out. */
+/** Whether a value is a list of messages. Some of them may have been left out. */
 export function isConversation(value: unknown): boolean {
   const list = contentOf(value);
   if (!Array.isArray(list)) return false;
@@ -196,14 +196,14 @@ function blockOf(block: unknown, path: readonly Step[]): Block[] {
       found.kind === "text" ? { ...found, kind } : found,
     );
   }
-  // The calls are shown from the message's own list of them.
+  // Calls are shown from the message's list of calls.
   if (/^(tool_use|tool_call|function_call|input_json_delta)$/.test(type)) return [];
   if (/image|audio|video|file|document|media/.test(type))
     return [{ kind: "media", name: type.replaceAll("_", " "), about: mediaText(block), path }];
   return [{ kind: "data", name: type, value: block, path }];
 }
 
-/** What an image or a file is, without its bytes. */
+/** Describes an image or a file, without its bytes. */
 function mediaText(block: JsonObject): string {
   const about: string[] = [];
   const source = block["image_url"] ?? block["source"] ?? block["file"] ?? block["input_audio"] ?? block;
@@ -255,7 +255,7 @@ function listIn(fields: JsonObject, key: string): unknown[] {
   return Array.isArray(list) ? list.filter((item) => isObject(item) && !isCut(item)) : [];
 }
 
-/** A tool's call and what came back. */
+/** A tool call and its result. */
 export interface JoinedCall extends ToolCall {
   readonly result: Message | undefined;
 }
@@ -266,7 +266,7 @@ export type Turn =
   | { readonly kind: "gap"; readonly gap: Gap }
   | { readonly kind: "hidden"; readonly index: number };
 
-/** The turns of a conversation. Results of tools stand beneath the calls they answer, wherever in the list they are. */
+/** The turns of a conversation. Tool results are put beneath the calls that they answer, wherever in the list they are. */
 export function turnsOf(value: unknown, path: readonly Step[]): Turn[] {
   const found = itemsOf(contentOf(value), formatPath(path)).map((part): Turn => {
     if (isGap(part)) return { kind: "gap", gap: part };

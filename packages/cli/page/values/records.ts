@@ -1,7 +1,7 @@
 import type { CutRecord, Path } from "../../src/operations/index.ts";
 
 /*
- * How the page reads the serde's JSON that operations show. The same rules as in @stratigraph/cli/operations, whose code needs Node; a
+ * How the page reads the serde's JSON that operations show. The rules are those of @stratigraph/cli/operations, whose code needs Node. A
  * test compares both.
  */
 
@@ -12,18 +12,18 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether a part of JSON stands for what was left out. */
+/** Whether a part of JSON stands for omitted content. */
 export function isCut(value: unknown): value is CutRecord {
   return isObject(value) && value["lc"] === 2 && value["type"] === "sg:cut";
 }
 
-/** Whether something was left out of JSON. */
+/** Whether any part of JSON was left out. */
 export function hasCut(value: unknown): boolean {
   if (isCut(value)) return true;
   return typeof value === "object" && value !== null && Object.values(value).some(hasCut);
 }
 
-/** Whether a part of JSON stands for what the config's `redact` hides. */
+/** Whether a part of JSON stands for content that the config's `redact` hides. */
 export function isRedacted(value: unknown): boolean {
   return isObject(value) && value["lc"] === 2 && value["type"] === "sg:redacted";
 }
@@ -47,7 +47,7 @@ export function isCollection(value: JsonObject): boolean {
   return (name === "Map" || name === "Set") && Array.isArray(value["args"]);
 }
 
-/** The class of a record of a built-in: "Map", "Error", …; undefined for other records. */
+/** The class of a built-in object's record: "Map", "Error", …; undefined for other records. */
 export function className(value: JsonObject): string | undefined {
   if (value["lc"] !== 2 || value["type"] !== "constructor" || !Array.isArray(value["id"])) return undefined;
   return String((value["id"] as unknown[])[0]);
@@ -62,7 +62,7 @@ const wrappers: ReadonlySet<unknown> = new Set([
   "sg:type",
 ]);
 
-/** In which property the content of a record is: paths don't name it. Undefined for what isn't such a record. */
+/** The property that has the content of a record. Paths leave it out. Undefined if the value isn't such a record. */
 export function contentKey(value: unknown): string | undefined {
   if (isLangChain(value)) return "kwargs";
   if (!isObject(value)) return undefined;
@@ -89,7 +89,7 @@ export type Step = string | number;
 
 const plainKey = /^[^.[\]"\s]+$/;
 
-/** Writes a path as operations read it: `[3].content`. */
+/** Writes a path in the form that operations accept: `[3].content`. */
 export function formatPath(path: Path): string {
   return path
     .map((step, n) => {
@@ -101,17 +101,17 @@ export function formatPath(path: Path): string {
     .join("");
 }
 
-/** A path behind the name of its channel, as `blame` takes it. */
+/** A path with the name of its channel in front, as `blame` accepts it. */
 export function channelPath(channel: string, path: Path): string {
   return formatPath([channel, ...path]);
 }
 
-/** The part of a list, a text or an object that a cut record stands for, and where these are. */
+/** The part of a list, a text or an object that a cut record stands for. */
 export interface CutRange {
   /** The path of the list, text or object. */
   readonly of: string;
   readonly from: number;
-  /** Undefined: up to the end. */
+  /** Undefined: to the end. */
   readonly to: number | undefined;
 }
 

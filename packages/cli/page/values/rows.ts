@@ -12,7 +12,7 @@ export interface Root {
   readonly value: unknown;
   /** Where in the channel the value is. */
   readonly path: readonly Step[];
-  /** What stands behind the label, such as "rebuilt". */
+  /** The text after the label, such as "rebuilt". */
   readonly note?: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface ValueRow extends Place {
   readonly kind: Kind;
   readonly name: string | undefined;
   readonly text: string;
-  /** Of a root. */
+  /** The note of a root; undefined for other rows. */
   readonly note: string | undefined;
   /** "12 items", "1.2 MB", … */
   readonly size: string;
@@ -60,7 +60,7 @@ export interface MoreRow extends Place {
   readonly bytes: number;
 }
 
-/** An item that is loaded once it is looked at. */
+/** An item that is loaded when it comes into sight. */
 export interface PendingRow extends Place {
   readonly row: "pending";
   readonly label: string;
@@ -76,11 +76,11 @@ export type Row = ValueRow | LineRow | MoreRow | PendingRow;
 interface Options {
   /** Ids of rows that are open. */
   readonly open: ReadonlySet<string>;
-  /** How many columns a line of text has. */
+  /** The width of a line of text, in columns. */
   readonly columns: number;
 }
 
-/** The rows of a tree that are visible if nothing is scrolled away. */
+/** All rows of a tree that aren't inside a closed row. */
 export function rowsOf(roots: readonly Root[], options: Options): Row[] {
   const rows: Row[] = [];
   for (const [n, root] of roots.entries())
@@ -128,7 +128,7 @@ function addValue(rows: Row[], given: Given, options: Options): void {
   else addParts(rows, given, described, options);
 }
 
-/** Longest text that is shown on its row as a whole, in characters. */
+/** A text up to this length is shown whole on its row, in characters. */
 const longestText = 80;
 
 function isExpandable({ parts, string, cutBytes }: Described): boolean {
@@ -225,10 +225,10 @@ function addParts(rows: Row[], given: Given, { parts, count, kind }: Described, 
   }
 }
 
-/** How many items are asked for at once. */
+/** How many items are requested at once. */
 const pageItems = 100;
 
-/** The slice that loads the items of a gap around one of them. */
+/** The slice to load for an item of a gap: the item and its neighbours. */
 export function pageAround({ from, to }: Gap, index: number): { from: number; to: number } {
   const start = Math.max(from, index - (index % pageItems));
   return { from: start, to: Math.min(to, start + pageItems) };

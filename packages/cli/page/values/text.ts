@@ -1,4 +1,4 @@
-/** Characters that take two columns in a fixed-width font, roughly: those of East Asian scripts, and emoji. */
+/** Characters that are about two columns wide in a fixed-width font: those of East Asian scripts, and emoji. */
 function widthOf(code: number): number {
   return (code >= 0x1100 && code <= 0x115f) ||
     (code >= 0x2e80 && code <= 0xa4cf) ||
@@ -16,7 +16,7 @@ const unseen =
   // oxlint-disable-next-line no-control-regex -- these are what is looked for
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** Text in which characters that can't be seen are written as escapes, so that nothing looks like something else. */
+/** Writes invisible characters as escapes, so that different texts don't look the same. */
 export function visible(text: string): string {
   return text.replaceAll(
     unseen,
@@ -24,7 +24,7 @@ export function visible(text: string): string {
   );
 }
 
-/** Breaks a text into lines of at most so many columns, between words where that is possible. */
+/** Breaks a text into lines with a limit of columns, between words if possible. */
 export function wrapped(text: string, columns: number): string[] {
   const lines: string[] = [];
   for (const line of visible(text).replaceAll("\r\n", "\n").split("\n")) wrapLine(line, columns, lines);
@@ -60,11 +60,11 @@ function wrapLine(line: string, columns: number, lines: string[]): void {
 export interface TextPiece {
   readonly kind: "prose" | "code";
   readonly text: string;
-  /** What stands behind the opening fence. */
+  /** The text after the opening fence. */
   readonly language?: string;
 }
 
-/** Splits a text at its fenced blocks of code. A block without an end goes up to the end of the text. */
+/** Splits a text at its fenced blocks of code. A block that isn't closed continues to the end of the text. */
 export function textPieces(text: string): TextPiece[] {
   const pieces: TextPiece[] = [];
   let prose: string[] = [];
@@ -95,7 +95,7 @@ export function textPieces(text: string): TextPiece[] {
   return pieces;
 }
 
-/** The list or object of which a text is the JSON; undefined for other texts. */
+/** Parses a text that is the JSON of a list or an object; undefined for other texts. */
 export function jsonIn(text: string): object | undefined {
   if (!/^\s*[[{]/.test(text) || text.length > 200_000) return undefined;
   try {

@@ -9,7 +9,7 @@ import { loadPart, type ValueAt } from "./ValueAt.ts";
 /** A value to show: a channel, or a part of one. */
 export interface TreeValue {
   readonly channel: string;
-  /** What stands before it. Default: the channel's name. */
+  /** The label in front of it. Default: the channel's name. */
   readonly label?: string | undefined;
   readonly path?: readonly Step[] | undefined;
   /** JSON of the serde, as operations cut it. */
@@ -17,12 +17,12 @@ export interface TreeValue {
   readonly note?: string | undefined;
 }
 
-/** Tells values of one tree apart. */
+/** Identifies a value within one tree. */
 export function valueId({ channel, path = [] }: TreeValue): string {
   return JSON.stringify([channel, formatPath(path)]);
 }
 
-/** The values as roots, with what was loaded of them since. */
+/** The values as roots, including the parts that were loaded since. */
 export function useFilled(values: readonly TreeValue[]) {
   const [loaded, setLoaded] = useState<{
     readonly of: readonly TreeValue[];
@@ -48,8 +48,8 @@ export function useFilled(values: readonly TreeValue[]) {
 }
 
 /**
- * Loads slices of lists, texts and objects, and fills them in. Each is asked for once at a time; what comes too late, because another
- * checkpoint is shown, is thrown away.
+ * Loads slices of lists, texts and objects, and fills them in. A slice that is being loaded isn't requested again. An answer that comes
+ * too late, because another checkpoint is shown, is dropped.
  */
 export function useSlices(
   at: ValueAt | undefined,
@@ -81,7 +81,7 @@ export function useSlices(
       if (signal.aborted) return;
       const base = roots.find(({ id }) => id === root)?.path;
       fill(root, (old) => filled(old, path, { ...part, value }, base));
-      // What is still left out of it may be asked for again.
+      // The parts of it that are still missing can be requested again.
       asked.current.delete(key);
     } catch (thrown) {
       if (!signal.aborted) toast(errorFrom(thrown).message, "red");

@@ -1,19 +1,19 @@
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 
-/** Rows that are rendered above and below those in sight. */
+/** How many rows are rendered above and below those in sight. */
 const spareRows = 12;
 
 export interface Window {
   readonly start: number;
-  /** Without this one. */
+  /** Exclusive. */
   readonly end: number;
 }
 
 /**
- * Which rows of a long list are in sight, where the list has its full height and something around it scrolls. So lists of any
- * length stand one below the other in one page, without scrolling within scrolling.
- * @param list of which all rows have the same height
+ * Which rows of a long list are in sight. The list has its full height, and an element around it scrolls. So a page can show several
+ * lists of any length one below the other, without nested scrolling.
+ * @param list a list whose rows all have the same height
  */
 export function useWindow(list: RefObject<HTMLElement | null>, count: number, rowHeight: number): Window {
   const [seen, setSeen] = useState<Window>({ start: 0, end: Math.min(count, 60) });
@@ -32,7 +32,7 @@ export function useWindow(list: RefObject<HTMLElement | null>, count: number, ro
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(look);
     };
-    // Scroll events don't bubble: they are caught on their way to whatever scrolls.
+    // Scroll events don't bubble, so they are caught in the capture phase.
     addEventListener("scroll", later, { capture: true, passive: true });
     addEventListener("resize", later);
     return () => {

@@ -32,7 +32,7 @@ const pollMs = 20;
 
 /**
  * Serves the inspector of a storage.
- * @throws InvalidOptionError; StratigraphError "MISCONFIGURED" where it can't listen
+ * @throws InvalidOptionError; StratigraphError "MISCONFIGURED" if it can't listen
  */
 export async function inspect(options: InspectOptions): Promise<RunningInspector> {
   const { port = 0, host = "127.0.0.1", ...others } = options;

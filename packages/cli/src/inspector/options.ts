@@ -5,11 +5,11 @@ import { Redaction } from "../operations/values/redaction.ts";
 
 /** What an inspector shows, and what it may do. */
 export interface InspectorOptions {
-  /** The saver of the storage, or what opens it. What opens it is called again after it has failed. Whoever passes it closes it. */
+  /** The saver of the storage, or a function that opens it. After a failure the function is called again. The caller closes the saver. */
   readonly saver: TierSaver | (() => Promise<TierSaver>);
   /** What the page may do. Default: only "read". */
   readonly allow?: readonly Effect[] | undefined;
-  /** What requests prove by that they come from the page; at least 16 characters. Default: a random one. */
+  /** The token by which requests prove that they come from the page; at least 16 characters. Default: a random one. */
   readonly token?: string | undefined;
   /** Names of hosts, besides those of loopback, under which the inspector is reached. Default: none. "*": any IP address. */
   readonly hosts?: readonly string[] | undefined;
@@ -31,7 +31,7 @@ export interface InspectorOptions {
   readonly pageFolder?: string | undefined;
   /** How long to wait between two looks at the threads that pages watch, in milliseconds. Default 1000, at least 10. */
   readonly pollMs?: number | undefined;
-  /** Told of failures that are no errors of Stratigraph: mistakes in it, or in code of graphs. Default: nobody is. */
+  /** Called with failures that are no errors of Stratigraph: bugs in it, or in code of graphs. Default: none. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -52,7 +52,7 @@ const names: OptionNames<InspectorOptions> = {
   onError: true,
 };
 
-/** Fewest characters of a token that somebody chose. */
+/** The least length of a token that somebody chose, in characters. */
 const leastToken = 16;
 
 const effects: ReadonlySet<unknown> = new Set<Effect>(["read", "write", "destroy"]);
@@ -72,7 +72,7 @@ export function checkInspectorOptions(options: InspectorOptions): void {
     throw new InvalidOptionError("pollMs", pollMs, "Pass milliseconds, from 10 to 3600000.");
 }
 
-/** Refuses paths that nothing could be hidden by, before anything is shown. @throws InvalidOptionError */
+/** Refuses invalid paths before anything is shown. @throws InvalidOptionError */
 function checkRedact(paths: readonly string[]): void {
   for (const path of paths)
     try {

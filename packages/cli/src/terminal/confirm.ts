@@ -5,7 +5,7 @@ import { canAsk, writeLine, type Terminal } from "./terminal.ts";
 /**
  * Says what an operation would take away, and asks whether it may.
  * @param planned its output of a dry run
- * @throws InvalidOptionError where nobody can be asked
+ * @throws InvalidOptionError if nobody can be asked
  */
 export async function confirmDestruction(
   operation: Operation,

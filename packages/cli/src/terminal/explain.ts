@@ -6,7 +6,7 @@ import { StratigraphError } from "stratigraph";
 const errorsPage = "https://github.com/stratigraph/stratigraph/blob/main/packages/core/ERRORS.md";
 
 /**
- * What an error says to a person: its code, its message, and where more about it stands; with `verbose` also causes and stacks.
+ * What an error says to a person: its code, its message, and where to read more; with `verbose` also causes and stacks.
  * @param written puts the spelling of the command line in the place of what an operation calls its fields
  */
 export function explain(

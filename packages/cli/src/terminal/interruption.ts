@@ -1,7 +1,7 @@
 import { exitCodes } from "./exitCodes.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Turns the first Ctrl-C (or SIGTERM) into an abort, after which an operation finishes what it is at, and ends the process at the second. */
+/** Aborts at the first Ctrl-C (or SIGTERM): the operation then finishes what it is at. Ends the process at the second. */
 export class Interruption {
   readonly #controller = new AbortController();
   readonly #listener: () => void;
@@ -22,7 +22,7 @@ export class Interruption {
     return this.#controller.signal;
   }
 
-  /** Listens no more. */
+  /** Stops listening. */
   end(): void {
     process.off("SIGINT", this.#listener);
     process.off("SIGTERM", this.#listener);

@@ -9,7 +9,7 @@ import { isTty, type Terminal } from "./terminal.ts";
 const redrawMs = 100;
 const reportMs = 10_000;
 
-/** After how long it is told what is waited for, where nothing else was told. In milliseconds. */
+/** After how long the line says what is waited for, if nothing else was shown. In milliseconds. */
 const silenceMs = 1000;
 
 type Retry = Extract<TraceEvent, { readonly type: "retry" }>;

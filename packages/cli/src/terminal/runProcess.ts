@@ -6,7 +6,7 @@ export async function runProcess(): Promise<void> {
   const { argv, stdout, stderr, stdin, env } = process;
   for (const stream of [stdout, stderr])
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      // Whoever read the pipe has seen enough, as in `stratigraph threads | head`.
+      // The reader of the pipe has seen enough, as in `stratigraph threads | head`.
       if (error.code === "EPIPE") process.exit(exitCodes.done);
       throw error;
     });

@@ -22,7 +22,7 @@ export function isTty(stream: Readable | Writable): boolean {
   return (stream as { isTTY?: boolean }).isTTY === true;
 }
 
-/** Writes a line and waits until the stream takes more: a pipe that is read slowly holds the writer back. */
+/** Writes a line and waits until the stream takes more: a slow reader slows the writer down. */
 export async function writeLine(stream: Writable, line: string): Promise<void> {
   if (stream.write(`${line}\n`) || stream.destroyed) return;
   const done = new AbortController();

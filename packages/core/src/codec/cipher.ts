@@ -58,7 +58,7 @@ function headerLength(bytes: Uint8Array): number {
   return 2 + (bytes[1] ?? 0) + (bytes[0] === namedTag ? nameLength : 0);
 }
 
-/** The name that sealed bytes were given, see {@link Cipher.seal}; undefined where they have none. */
+/** The name that sealed bytes were given, see {@link Cipher.seal}; undefined if they have none. */
 export function nameOf(bytes: Uint8Array): Uint8Array | undefined {
   const end = headerLength(bytes);
   return bytes[0] === namedTag && bytes.length >= end ? bytes.subarray(end - nameLength, end) : undefined;
@@ -72,7 +72,7 @@ const authTagLength = 16;
  * AES-256-GCM with key ids. Sealing is the last step before bytes are stored.
  *
  * Sealed bytes: tag 0x41 · length of the key id (1 byte) · key id (UTF-8) · nonce (12) · ciphertext · GCM tag
- * (16). With a name: tag 0x42, and the name (9) in front of the nonce. Besides the ciphertext, GCM authenticates all that stands
+ * (16). With a name: tag 0x42, and the name (9) in front of the nonce. Besides the ciphertext, GCM authenticates everything
  * in front of the nonce, followed by the caller's associated data.
  */
 export class Cipher {
@@ -108,7 +108,7 @@ export class Cipher {
   /**
    * Encrypts with the active key.
    *
-   * @param aad associated data that says where the bytes belong, such as the blob's address; they only open with the same
+   * @param aad associated data that says where the bytes belong, such as the blob's address; `open` needs the same
    * @param name 9 bytes, not encrypted: when bytes that are identified by their hash are sealed anew, the name keeps their identity
    * @throws CodecError `key-failed`
    */
@@ -127,9 +127,9 @@ export class Cipher {
   }
 
   /**
-   * Decrypts with the key that the bytes name. Unsealed bytes are returned as they are, unless refused.
+   * Decrypts with the key that the bytes name. Returns unsealed bytes unchanged, unless they are refused.
    *
-   * @param aad what `seal` was given
+   * @param aad the associated data that `seal` was given
    * @throws CodecError `tampered`, `corrupt`, `unknown-key`, `key-failed`, `plaintext-refused`, `unknown-tag`
    */
   async open(bytes: Uint8Array, aad: Uint8Array): Promise<Uint8Array> {
@@ -158,10 +158,10 @@ export class Cipher {
   }
 
   /**
-   * A value by which another key under the same id is noticed: 128 bits of HKDF-SHA-256 (RFC 5869), as hexadecimal text. Its output says
-   * nothing of the key and is independent of other uses (section 3.2 there), and to test a guess by it takes two HMACs, more than
-   * the few AES blocks by which a stored ciphertext tests one. The usual check value, zeros encrypted with the key (ANSI X9.24-1), would
-   * be GCM's own authentication subkey (NIST SP 800-38D, section 7.1).
+   * A value that shows whether there is another key under the same id: 128 bits of HKDF-SHA-256 (RFC 5869), as hexadecimal text. HKDF's
+   * output reveals nothing of the key and is independent of other uses (section 3.2 there). Testing a guess against it takes two HMACs,
+   * more than the few AES blocks that a stored ciphertext takes. The usual check value, zeros encrypted with the key (ANSI X9.24-1),
+   * would be GCM's own authentication subkey (NIST SP 800-38D, section 7.1).
    * @throws CodecError `key-failed`, `unknown-key`
    */
   async keyCheck(id: string): Promise<string> {

@@ -13,7 +13,7 @@ const MIN_COMPRESSED = 24;
 const MAX_WITH_DICTIONARY = 32 * 1024;
 /** Content is stored uncompressed unless compression brings it down to this share of its size. */
 const WORTHWHILE = 0.9;
-/** After so many bytes the WASM is started beside the work. A process that ends sooner is spared the start. */
+/** After this many bytes the WASM is started in the background. A process that ends sooner is spared the start. */
 const COLD_BYTES = 64 * 1024;
 
 export interface PackOptions {
@@ -23,12 +23,12 @@ export interface PackOptions {
   readonly level?: number;
 }
 
-/** Packs bytes and unpacks them. The first byte of packed bytes tells how they were packed. */
+/** Packs bytes and unpacks them. The first byte of packed bytes says how they were packed. */
 export interface Codec {
-  /** Compresses where that saves at least 10 %. The result never shares memory with `raw`. */
+  /** Compresses if that saves at least 10 %. The result never shares memory with `raw`. */
   pack(raw: Uint8Array, options?: PackOptions): Uint8Array;
   /**
-   * The content of packed bytes. It may share memory with them where they are uncompressed.
+   * The content of packed bytes. It may share memory with them if they are uncompressed.
    *
    * @param maxSize the most bytes that the content may have; more is an error before anything is allocated
    * @throws CodecError `corrupt`, `too-large`, `unsupported`, `unknown-tag`, `unknown-dictionary`
@@ -59,8 +59,8 @@ export async function unpack(packed: Uint8Array, maxSize: number): Promise<Uint8
 }
 
 /**
- * As {@link pack}, without a promise: a put packs several times, so one for each would count. Undefined where Zstandard has to be
- * waited for.
+ * As {@link pack}, without a promise: a put packs several times, so the promises would take noticeable time. Undefined if the
+ * caller has to wait for Zstandard.
  */
 export function packNow(raw: Uint8Array, options: PackOptions = {}): Uint8Array | undefined {
   const codec = runningCodec(raw.length);
@@ -72,17 +72,17 @@ export function packNow(raw: Uint8Array, options: PackOptions = {}): Uint8Array 
   return ifShorter(raw, [tags.deflatedWithDictionary, CURRENT_DICTIONARY], deflated);
 }
 
-/** As {@link unpack}, without a promise; undefined where Zstandard has to be waited for. */
+/** As {@link unpack}, without a promise; undefined if the caller has to wait for Zstandard. */
 export function unpackNow(packed: Uint8Array, maxSize: number): Uint8Array | undefined {
   if (packed[0] === tags.stored) return unpackStored(packed, maxSize);
   if (packed[0] === tags.deflatedWithDictionary) return unpackDeflated(packed, maxSize);
   return runningCodec(packed.length)?.unpack(packed, maxSize);
 }
 
-/** How many bytes went by while the WASM wasn't running. */
+/** How many bytes were to be packed or unpacked while the WASM wasn't running. */
 let cold = 0;
 
-/** The codec, if it runs. If it doesn't, `length` more bytes bring its start closer: a process that goes on needs it. */
+/** The codec, if it runs. Otherwise counts `length` more bytes, and starts it after `COLD_BYTES`: a process that goes on needs it. */
 function runningCodec(length: number): Codec | undefined {
   const zstd = runningZstd();
   if (zstd !== undefined) return codecOf(zstd);
@@ -108,7 +108,7 @@ function packWith(zstd: Zstd, raw: Uint8Array, options: PackOptions): Uint8Array
   return ifShorter(raw, useDictionary ? [tags.zstdWithDictionary, CURRENT_DICTIONARY] : [tags.zstd], frame);
 }
 
-/** The compressed bytes, if they are few enough; otherwise the content as it is. */
+/** The compressed bytes, if they are few enough; otherwise the content uncompressed. */
 function ifShorter(raw: Uint8Array, head: readonly number[], compressed: Uint8Array): Uint8Array {
   return head.length + compressed.length > raw.length * WORTHWHILE
     ? prefixed([tags.stored], raw)

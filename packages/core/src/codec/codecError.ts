@@ -30,7 +30,7 @@ export type CodecErrorReason =
 export class CodecError extends Error {
   override readonly name = "CodecError";
   readonly reason: CodecErrorReason;
-  /** The key concerned, where one is. */
+  /** The key concerned, if any. */
   readonly keyId: string | undefined;
 
   constructor(

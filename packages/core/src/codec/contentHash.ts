@@ -1,16 +1,16 @@
 import { createHash, createHmac, hkdfSync } from "node:crypto";
 
-/** Bytes of a content hash: 160 bits, as git has them; beyond reach of accidental and of deliberate collisions. */
+/** Bytes of a content hash: 160 bits, as in git; beyond reach of accidental and of deliberate collisions. */
 const hashBytes = 20;
 
 /**
  * Name of a content: SHA-256, or HMAC-SHA-256 with a key, cut to 20 bytes, as 40 lower-case hex characters.
  *
  * A plain hash lets anyone who reads the database confirm a guess at the content ("is this blob the message
- * 'yes'?"). Where values are encrypted, pass the key of {@link deriveHashKey}, and hashes tell only that two
+ * 'yes'?"). If values are encrypted, pass the key of {@link deriveHashKey}: hashes then reveal only that two
  * contents of the same key are equal.
  *
- * @param bytes the content, or its parts in order; where it was cut makes no difference
+ * @param bytes the content, or its parts in order; the hash doesn't depend on how it is divided
  */
 export function contentHash(bytes: Uint8Array | readonly Uint8Array[], hmacKey?: Uint8Array): string {
   const hash = hmacKey === undefined ? createHash("sha256") : createHmac("sha256", hmacKey);
@@ -19,8 +19,7 @@ export function contentHash(bytes: Uint8Array | readonly Uint8Array[], hmacKey?:
 }
 
 /**
- * Computes {@link contentHash}, without a key, of the versions of one content. What they have in common at the beginning is hashed
- * once.
+ * Computes {@link contentHash}, without a key, of the versions of one content. Their common beginning is hashed once.
  */
 export class IncrementalHash {
   #state = createHash("sha256");

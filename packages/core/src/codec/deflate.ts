@@ -1,8 +1,8 @@
 import { deflateRawSync, inflateRawSync, type Inflate } from "node:zlib";
 import { CodecError } from "./codecError.ts";
 
-// Raw deflate (RFC 1951) by node:zlib, which is there at once, where the WASM takes 30 ms to start. Short content with a dictionary takes
-// as many bytes as by Zstandard; longer content takes more time.
+// Raw deflate (RFC 1951) by node:zlib, which is available at once, while the WASM takes 30 ms to start. With a dictionary, short content
+// takes as many bytes as with Zstandard; longer content takes more time.
 
 /** Longest content, in bytes: what claims to be longer is refused. */
 export const maxDeflated = 32 * 1024;
@@ -17,7 +17,7 @@ export function inflate(bytes: Uint8Array, dictionary: Uint8Array, maxSize: numb
   const options = { dictionary, maxOutputLength: most, info: true };
   let inflated: { readonly buffer: Buffer; readonly engine: Inflate };
   try {
-    // With `info` it answers with both; its types don't say so.
+    // With `info` it returns both, although its types don't say so.
     inflated = inflateRawSync(bytes, options) as unknown as typeof inflated;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE")

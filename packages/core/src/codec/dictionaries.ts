@@ -1,7 +1,7 @@
 import { CodecError } from "./codecError.ts";
 import { dictionary1 } from "./dictionary1.ts";
 
-/** Every dictionary that was ever shipped, in base64, by the id that stands in packed bytes. Never change or remove one. */
+/** Every dictionary that was ever shipped, in base64, by the id in packed bytes. Never change or remove one. */
 const shipped: ReadonlyMap<number, string> = new Map([[1, dictionary1]]);
 
 /** The id of the dictionary that new bytes are packed with. */

@@ -104,7 +104,7 @@ export function isKey(value: unknown): value is Uint8Array {
   return value instanceof Uint8Array && value.length === keyBytes;
 }
 
-/** What a value is, without showing its content: it may be a secret. */
+/** Describes a value without showing its content: it may be a secret. */
 export function describe(value: unknown): string {
   if (value instanceof Uint8Array) return `a Uint8Array of ${value.length} bytes`;
   if (typeof value === "string") return `a string of ${value.length} characters`;

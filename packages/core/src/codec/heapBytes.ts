@@ -11,7 +11,7 @@ export class HeapBytes {
   readonly #binding: ZstdBinding;
   #vector: Vector;
 
-  /** @throws Error where vectors aren't laid out as they are in zstd-codec 0.1.5 */
+  /** @throws Error if vectors aren't laid out as they are in zstd-codec 0.1.5 */
   constructor(binding: ZstdBinding) {
     this.#binding = binding;
     this.#vector = new binding.VectorU8();

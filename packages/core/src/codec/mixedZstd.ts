@@ -3,14 +3,14 @@ import type { WasmZstd } from "./wasmZstd.ts";
 import type { DecompressOptions, Zstd } from "./zstd.ts";
 
 /**
- * For content of fewer bytes WASM is faster, up to several times, because zlib sets up a context per call. Measured on Node 22 and
- * 24.
+ * For content of fewer bytes than this, WASM is faster, up to several times, because zlib sets up a context per call. Measured on
+ * Node 22 and 24.
  */
 const NATIVE_CONTENT = 32 * 1024;
-/** For compressed bytes that are fewer than this, WASM is faster. */
+/** For fewer compressed bytes than this, WASM is faster. */
 const NATIVE_ENCODED = 4 * 1024;
 
-/** Passes each call to the implementation that is faster for it, but to WASM where zlib would ignore the dictionary. */
+/** Passes each call to the implementation that is faster for it, but to WASM if zlib would ignore the dictionary. */
 export class MixedZstd implements Zstd {
   readonly name = "native";
   readonly #native: NativeZstd;

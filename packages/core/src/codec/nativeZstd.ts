@@ -3,7 +3,7 @@ import type { NativeZlib } from "./nativeZlib.ts";
 import { checkLevel, type DecompressOptions, MAX_FRAME_ENCODED, rawDictionary, type Zstd } from "./zstd.ts";
 import { compressPieces, decompressPieces } from "./zstdFrames.ts";
 
-/** Zstandard by node:zlib. Pass dictionaries only where {@link honoursDictionary} holds. It keeps no state between calls. */
+/** Zstandard by node:zlib. Pass dictionaries only if {@link honoursDictionary} holds. It keeps no state between calls. */
 export class NativeZstd implements Zstd {
   readonly name = "native";
   readonly #zlib: NativeZlib;
@@ -51,7 +51,7 @@ export class NativeZstd implements Zstd {
   }
 }
 
-/** A Uint8Array instead of a Buffer, copied where it would keep a much larger allocation alive. */
+/** A Uint8Array instead of a Buffer, copied if it would keep a much larger allocation alive. */
 function plain(bytes: Uint8Array): Uint8Array {
   if (bytes.buffer.byteLength > bytes.length * 2) return Uint8Array.from(bytes);
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);

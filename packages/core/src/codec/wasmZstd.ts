@@ -21,7 +21,7 @@ interface Instance {
  * Zstandard by zstd-codec (WASM, fixed heap of 16 MiB). Calls are synchronous once {@link ready} resolved.
  *
  * Shipped dictionaries are prepared once (for DICTIONARY_LEVEL) and kept. Any other dictionary is prepared and freed within the
- * call, because the heap has room for about twenty. Limits are checked before the heap is touched. If a call fails all the same,
+ * call, because the heap has room for about twenty. Limits are checked before the heap is touched. If a call fails nevertheless,
  * the instance is dropped and a new one is started; until that runs, calls throw CodecError `unavailable`.
  */
 export class WasmZstd implements Zstd {
@@ -138,7 +138,7 @@ function withPrepared(
   }
 }
 
-/** Calls the binding; returns how many bytes it wrote, or a number below 0 where it failed. */
+/** Calls the binding; returns how many bytes it wrote, or a number below 0 if it failed. */
 type Call = (into: Vector, from: Vector) => number;
 
 function compressed({ codec, from, into }: Instance, content: Uint8Array, call: Call): Uint8Array {

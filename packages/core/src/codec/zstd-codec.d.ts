@@ -7,7 +7,7 @@ declare module "zstd-codec/lib/module.js" {
     delete(): void;
   }
 
-  /** A C++ `std::vector<uint8_t>`: three pointers, to its first byte, behind its last one, and behind its room. */
+  /** A C++ `std::vector<uint8_t>`: three pointers, to its first byte, past its last one, and past its room. */
   export interface Vector extends Handle {
     resize(length: number, fill: number): void;
     /** Where the vector is in the heap. */
@@ -16,7 +16,7 @@ declare module "zstd-codec/lib/module.js" {
 
   export interface RawCodec {
     compressBound(length: number): number;
-    /** The length of what was written to `into`, which has to have the room. */
+    /** The length of what was written to `into`, which must have enough room. */
     compress(into: Vector, from: Vector, level: number): number;
     compressUsingDict(into: Vector, from: Vector, dictionary: Handle): number;
     decompress(into: Vector, from: Vector): number;

@@ -41,7 +41,7 @@ export const DEFAULT_LEVEL = 3;
 
 /**
  * The level with a shipped dictionary, which is kept prepared for this level. Level 5 makes the literals of recorded conversations
- * 5 % smaller than level 3 does. Level 6 gains less than 1 % more, and takes half as long again where they are longer than
+ * 5 % smaller than level 3 does. Level 6 gains less than 1 % more, and takes half as long again for literals of more than
  * 600 bytes.
  */
 export const DICTIONARY_LEVEL = 5;
@@ -66,7 +66,7 @@ export function checkLevel(level: number): void {
 
 /**
  * The part of a dictionary that both implementations use as raw content. A very short one isn't used at all, and the first byte is
- * left out where the content happens to begin like a trained dictionary. Part of the stored format.
+ * left out if the content happens to begin like a trained dictionary. Part of the stored format.
  *
  * @throws CodecError `bad-argument`
  */

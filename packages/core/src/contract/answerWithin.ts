@@ -1,4 +1,4 @@
-/** Looks for an answer, evenly spread over the time that it may take. */
+/** How many looks for an answer are spread evenly over the time that it may take. */
 const looks = 4;
 
 /**

@@ -2,8 +2,8 @@ import { CheckpointConflictError } from "./errors.ts";
 import type { AppendRequest, AppendWritesRequest, BlobHash, HeadMove } from "./tier.ts";
 
 /**
- * Whether an append continues what must be there already, rather than beginning a thread or importing one. An import brings checkpoints in
- * parts that move no head, and moves the root's head, where there is none, once all is there.
+ * Whether an append continues what must be there already, rather than beginning a thread or importing one. An import appends checkpoints in
+ * parts that move no head. Once all are there, it moves the root's head, if there is none.
  */
 export function goesOn({ records, heads }: AppendRequest): boolean {
   if (records.length === 0)

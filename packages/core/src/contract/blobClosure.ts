@@ -13,8 +13,8 @@ export function namedBlobs(
 }
 
 /**
- * The named blobs with all bases that they are patches on: what decoding them needs. Undefined where one is missing, or where
- * patches form a circle, which copies made before and after a pruning may do.
+ * The named blobs with all bases that they are patches on: what decoding them needs. Undefined if one is missing, or if patches form a
+ * circle, as copies made before and after a pruning may.
  */
 export function blobClosure<B extends HasBase>(
   names: Iterable<BlobHash>,
@@ -35,8 +35,8 @@ export function blobClosure<B extends HasBase>(
 }
 
 /**
- * A blob that keeps the named ones from being decoded: it is missing, or its patches form a circle. Undefined where all of
- * their {@link blobClosure} is there. Allocates nothing: tiers ask on every read.
+ * A blob that keeps the named ones from being decoded: it is missing, or its patches form a circle. Undefined if their whole
+ * {@link blobClosure} is there. Allocates nothing: tiers ask on every read.
  */
 export function missingBlob(
   names: Iterable<BlobHash>,

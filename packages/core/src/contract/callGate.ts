@@ -1,6 +1,6 @@
 import { closedError } from "./errors.ts";
 
-/** Counts the calls under way, so that who closes something can wait for them, and refuses those that come later. */
+/** Counts the calls under way, so that closing can wait for them, and refuses those that come later. */
 export class CallGate {
   readonly #tier: string;
   readonly #idle: (() => void)[] = [];
@@ -27,7 +27,7 @@ export class CallGate {
     }
   }
 
-  /** An iteration, each step of it a call: one that its consumer left half-way holds nobody up. */
+  /** An iteration of which each step is a call. So an iteration that its consumer left half-way delays nobody. */
   async *iterate<T>(open: () => AsyncIterable<T>): AsyncGenerator<T> {
     const items = await this.run(async () => open()[Symbol.asyncIterator]());
     try {
@@ -41,13 +41,13 @@ export class CallGate {
     }
   }
 
-  /** Lets a call in. Returns how it leaves, once. @throws StratigraphError "CLOSED" */
+  /** Lets a call in. Returns the function that ends it, once. @throws StratigraphError "CLOSED" */
   enter(): () => void {
     if (this.#closed) throw closedError(this.#tier);
     return this.#hold();
   }
 
-  /** Counts work that nobody waits for any more, until it has ended: it must not pile up unseen. Also after {@link close}. */
+  /** Counts work that nobody waits for any more until it has ended, so that it can't pile up unseen. Works after {@link close}, too. */
   keep(work: Promise<unknown>): void {
     const leave = this.#hold();
     work.then(leave, leave);

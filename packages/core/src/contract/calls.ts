@@ -12,7 +12,7 @@ export class Calls {
 
   /**
    * @param tier its name, for events and errors
-   * @param explained what to throw in the place of an error of a call about one thread, such as one that names the thread
+   * @param explained what to throw instead of the error of a call about one thread, such as one that names the thread
    */
   constructor(
     tier: string,
@@ -26,8 +26,8 @@ export class Calls {
   /**
    * Makes a call.
    * @param method what the event calls it: the name of the tier's method
-   * @param threadId the thread that it is about, where there is exactly one
-   * @param bytes tells how many bytes were sent, and received with an answer
+   * @param threadId the thread that it is about, if there is exactly one
+   * @param bytes returns how many bytes were sent, and received with an answer
    * @throws what `work` throws; StratigraphError "CLOSED" after {@link close}
    */
   async run<T>(

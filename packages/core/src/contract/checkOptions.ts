@@ -15,7 +15,7 @@ export function shown(value: unknown): string {
   return value.length > longestShown ? `${value.slice(0, longestShown)}…` : value;
 }
 
-/** As {@link shown}, for what may be a secret that stands in the wrong place: of text, only that it is text. */
+/** As {@link shown}, for a value that may be a secret in the wrong place: a text is only called a text. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (typeof value === "string") return "text";
@@ -27,14 +27,12 @@ export function kindOf(value: unknown): string {
 /** Longest name that an error shows, in UTF-16 units. */
 const longestName = 40;
 
-/**
- * How a name that nobody knows is shown in an error: as it is if it looks like one. Other text in its place may be a URL with a password.
- */
+/** How an unknown name is shown in an error: unchanged if it looks like a name. Other text in its place may be a URL with a password. */
 export function shownName(name: string): string {
   return name.length <= longestName && /^[\w-]+$/.test(name) ? name : "(a name that isn't shown)";
 }
 
-/** The options of `T` out of those of something that takes more. Absent and undefined ones are left out. */
+/** Picks the options of `T` from an object that has more. Absent and undefined ones are left out. */
 export function pickOptions<T>(given: T, names: OptionNames<T>): T {
   const known = Object.keys(names) as (keyof T & string)[];
   return Object.fromEntries(
@@ -43,12 +41,12 @@ export function pickOptions<T>(given: T, names: OptionNames<T>): T {
 }
 
 /**
- * Refuses options that are no object, and names that nothing listens to: an option that is misspelt would be ignored, and
- * with `prune` that deletes for good. Absent options are fine, and so are names whose value is `undefined`.
+ * Refuses options that aren't an object, and unknown names: a misspelt option would be ignored, and with `prune` that deletes for good.
+ * Absent options are fine, and so are names whose value is `undefined`.
  *
  * @param what what takes the options, such as "prune"
  * @param advice what to write instead of names that other savers have
- * @param field under which option of something else they stand, such as "breaker"
+ * @param field the option that holds these options, such as "breaker"
  * @throws InvalidOptionError that names the option, says what was found and which name was probably meant
  */
 export function checkOptions<T>(
@@ -77,7 +75,7 @@ export function checkOptions<T>(
   }
 }
 
-/** A sentence that names the known name which is spelt most like `name`; undefined where none is. */
+/** A sentence that names the known name which is spelt most like `name`; undefined if none is like it. */
 export function didYouMean(name: string, known: readonly string[]): string | undefined {
   const plain = plainOf(name);
   const ranked = known
@@ -87,7 +85,7 @@ export function didYouMean(name: string, known: readonly string[]): string | und
   return near ? `Did you mean ${ranked.candidate}?` : undefined;
 }
 
-/** Other spellings of the same words (`keep_last`, `keepLast`, `KeepLast`) are one. */
+/** One text for all spellings of the same words (`keep_last`, `keepLast`, `KeepLast`). */
 function plainOf(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }

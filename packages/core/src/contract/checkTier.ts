@@ -21,9 +21,9 @@ type RequiredMethod = {
 }[keyof Tier];
 
 /**
- * Refuses what is no tier.
- * @param owns whether the tier is to keep threads that are nowhere else. Then one that forgets them by itself is refused, too
- * @throws InvalidOptionError that names the option, and the method that isn't there
+ * Refuses a value that is no tier.
+ * @param owns whether the tier is to keep threads that are nowhere else. Then a tier that forgets threads by itself is refused, too
+ * @throws InvalidOptionError that names the option, and the missing method
  */
 export function checkTier(field: string, tier: unknown, owns = false): asserts tier is Tier {
   const given = (typeof tier === "object" && tier !== null ? tier : {}) as Readonly<Record<string, unknown>>;

@@ -103,9 +103,8 @@ export class InvalidOptionError extends StratigraphError {
 }
 
 /**
- * Another writer moved the head first, or the storage was set back. `data`: threadId, namespace, checkpointId,
- * parentId, expected, and head if there is one. If the storage was restored to an older state, also seen and
- * revision.
+ * Another writer moved the head first, or the storage was restored to an older state. `data`: threadId, namespace, checkpointId, parentId,
+ * expected, and head if there is one. In the second case also seen and revision.
  */
 export class CheckpointConflictError extends StratigraphError {
   /** @param message replaces the default one, which is about a put */
@@ -148,8 +147,8 @@ export class ThreadDeletedError extends StratigraphError {
 }
 
 /**
- * Blobs were removed after the writer read the thread, or the storage was set back since. The saver reads it again and repeats the
- * write. `data`: threadId; where the storage was set back also revision.
+ * Blobs were removed after the writer read the thread, or the storage was restored to an older state. The saver reads the thread again and
+ * repeats the write. `data`: threadId; in the second case also revision.
  */
 export class StaleReadError extends StratigraphError {
   /** @param revision the thread's present revision; given only if the writer had read a later one */
@@ -184,8 +183,8 @@ export class CorruptionError extends StratigraphError {
 }
 
 /**
- * A thread's head is known, but its bytes are missing: the tier dropped them, or the archive that should hold them doesn't. `data`: tier, which lacks
- * them, threadId, namespace, checkpointId.
+ * A thread's head is known, but its bytes are missing: the tier dropped them, or the archive that should hold them doesn't. `data`: tier
+ * (the one that lacks them), threadId, namespace, checkpointId.
  */
 export class EvictedError extends StratigraphError {
   /** @param owner the tier that knows the head. Pass it only if `tier` is the archive that should hold the bytes */

@@ -9,13 +9,13 @@ export interface ThreadPast {
   readonly revision: number;
   /** Revision of the last deletion; 0 for none. */
   readonly deletedAt: number;
-  /** There has been no checkpoint since the last deletion. */
+  /** Whether there has been no checkpoint since the last deletion. */
   readonly deleted: boolean;
   /** Revision of the last removal of blobs; 0 for none. */
   readonly removedAt: number;
 }
 
-/** A thread's heads and records, as far as the rules for moving a head look at them. */
+/** A thread's heads and records, as far as the rules for moving a head need them. */
 export interface HeadsAndRecords {
   /** Checkpoint ids by namespace. */
   readonly heads: ReadonlyMap<string, string>;
@@ -30,10 +30,11 @@ export interface DecidedMove {
 }
 
 /**
- * Refuses a writer whose last read is too old, or of a later revision than there is: the storage went back since. A write that relies
- * on blobs is refused if one isn't there: no revision tells that the storage went back once others have written as much again.
+ * Refuses a writer whose last read is too old, or is of a later revision than the present one: then the storage was restored to an older
+ * state. A write that relies on blobs is refused if one of them isn't there: once others have written as much again, revisions don't show
+ * the restore.
  * @param blobs those that are stored
- * @param continues the write continues something that the writer never read
+ * @param continues whether the write continues something that the writer never read
  * @throws ThreadDeletedError, StaleReadError
  */
 export function refuseLateWriter(
@@ -71,7 +72,7 @@ export function refuseLostParents(
 
 /**
  * Decides which heads of an append move.
- * @throws CheckpointConflictError where one may not move, under `onConflict: "refuse"`
+ * @throws CheckpointConflictError if one may not move, under `onConflict: "refuse"`
  */
 export function decideMoves(thread: HeadsAndRecords, request: AppendRequest): DecidedMove[] {
   const moves = request.heads.map((move) => ({ move, moved: mayMove(thread.heads, move) }));
@@ -83,7 +84,7 @@ export function decideMoves(thread: HeadsAndRecords, request: AppendRequest): De
   return moves;
 }
 
-/** What `lostTo` of a record is to be when it is stored by an append whose head moves were decided. */
+/** The `lostTo` of a record that is stored by an append whose head moves were decided. */
 export function lostToOf(
   thread: HeadsAndRecords,
   moves: readonly DecidedMove[],
@@ -104,8 +105,8 @@ function mayMove(heads: ReadonlyMap<string, string>, { namespace, to, expected }
 }
 
 /**
- * Whether a checkpoint that doesn't become the head is no side branch all the same: it is stored already, or the head was made
- * from it and overtook it (LangGraph's "exit" durability puts two checkpoints at once).
+ * Whether a checkpoint that doesn't become the head still is no side branch: it is stored already, or the head was made from it and
+ * overtook it (LangGraph's "exit" durability puts two checkpoints at once).
  */
 function isStoredOrOvertaken(
   { heads, records }: HeadsAndRecords,

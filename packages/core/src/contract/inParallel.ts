@@ -1,5 +1,5 @@
 /**
- * Works on items, so many at a time. After a failure, or once the signal is aborted, none is begun any more.
+ * Works on items, so many at a time. After a failure, or once the signal is aborted, no other item is begun.
  * @param most how many at a time
  * @throws the first error, once all that began have ended
  */

@@ -15,7 +15,7 @@ export function namespaceKey({ threadId, namespace }: Namespace): string {
   return JSON.stringify([threadId, namespace]);
 }
 
-/** What every {@link addressKey} and {@link namespaceKey} of a thread begins with, and no other thread's. */
+/** The prefix of every {@link addressKey} and {@link namespaceKey} of a thread, and of no other thread's. */
 export function threadPrefix(threadId: string): string {
   return `${JSON.stringify([threadId]).slice(0, -1)},`;
 }

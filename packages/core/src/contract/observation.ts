@@ -8,7 +8,7 @@ export type Ended = Extract<TraceEvent, { readonly type: "operation" | "call" }>
 
 /** Makes spans of what savers and tiers do. `observe()` of `@stratigraph/service` has one for OpenTelemetry. */
 export interface Tracer {
-  /** Called when an operation or a call begins. What it begins inside of is found by the tracer's own asynchronous context. */
+  /** Called when an operation or a call begins. The tracer finds the span around it by its own asynchronous context. */
   begin(event: Begun): Span;
 }
 
@@ -25,8 +25,8 @@ const key = Symbol.for("stratigraph.tracer");
 const global = globalThis as { [key]?: Tracer | undefined };
 
 /**
- * Has spans made of all that savers and tiers of this process do from now on; undefined ends that. There is one tracer in a process.
- * A tracer that throws disturbs nothing: a "hook" event tells of it.
+ * From now on, all that savers and tiers of this process do becomes spans; undefined ends that. There is one tracer in a process. A tracer
+ * that throws disturbs nothing: a "hook" event reports it.
  */
 export function setTracer(tracer: Tracer | undefined): void {
   global[key] = tracer;
@@ -39,7 +39,7 @@ export function currentTracer(): Tracer | undefined {
 
 let count = 0;
 
-/** An {@link Begun} without what every one has. */
+/** A {@link Begun} without its id. */
 type About<B extends Begun> = B extends Begun ? Omit<B, "id"> : never;
 
 /** What is known of an operation or call only at its end. */
@@ -64,7 +64,7 @@ export class Observation<B extends Begun> {
     this.#span = guarded(() => currentTracer()?.begin(begun));
   }
 
-  /** Undefined where nobody watches, so that this costs nothing then. */
+  /** Undefined if nobody watches: then it costs nothing. */
   static of<B extends Begun>(about: About<B>): Observation<B> | undefined {
     if (!traced() && currentTracer() === undefined) return undefined;
     count += 1;
@@ -73,7 +73,7 @@ export class Observation<B extends Begun> {
 
   /**
    * Does the work, and ends with it.
-   * @param found what is known at the end, of the answer or of what was thrown
+   * @param found returns what is known at the end, of the answer or of the error
    */
   async run<T>(work: () => Promise<T>, found: (end: Outcome<T>) => Found<B>): Promise<T> {
     let end: Outcome<T> | undefined;
@@ -91,7 +91,7 @@ export class Observation<B extends Begun> {
 
   /**
    * As {@link run}, step by step: what the consumer does between two steps isn't part of it.
-   * @param found what is known at the end; its error is undefined where there was none, also where the consumer wanted no more
+   * @param found returns what is known at the end; the error is undefined if there was none, also if the consumer stopped early
    */
   async *iterate<T>(
     steps: AsyncIterator<T>,
@@ -135,7 +135,7 @@ export class Observation<B extends Begun> {
     const span = this.#span;
     if (span === undefined) return work();
     let begun: Promise<T> | undefined;
-    // Should the tracer fail before it has called the work, then that runs all the same, and never twice.
+    // If the tracer fails before it has called the work, the work runs all the same, and never twice.
     const once = (): Promise<T> => (begun ??= work());
     guarded(() => span.run(once));
     return once();
@@ -148,7 +148,7 @@ export type CallObservation = Observation<Extract<Begun, { readonly type: "call-
 /** How an operation of a saver is watched. */
 export type OperationObservation = Observation<Extract<Begun, { readonly type: "operation-start" }>>;
 
-/** Calls a tracer. What it throws is told and disturbs nobody. */
+/** Calls a tracer. What it throws is reported, and disturbs nobody. */
 function guarded<T>(call: () => T): T | undefined {
   try {
     return call();

@@ -1,9 +1,12 @@
-/** How a process names itself where others must find out whether it still runs, such as in a lock. */
+/** How a process names itself if others must find out whether it still runs, such as in a lock. */
 export interface ProcessName {
   readonly pid: number;
-  /** When it started, in the kernel's clock ticks since boot: tells it from a later process with the same id. "" where the system doesn't say. */
+  /**
+   * When it started, in the kernel's clock ticks since boot. Distinguishes it from a later process with the same id. "" if the system
+   * doesn't say.
+   */
   readonly startedAt: string;
-  /** Machine, boot and process namespace. A container has a namespace of its own, also where its host name is that of another one. */
+  /** Machine, boot and process namespace. A container has a namespace of its own, even if another one has the same host name. */
   readonly machine: string;
 }
 
@@ -44,9 +47,9 @@ export function thisProcess(): ProcessName {
 }
 
 /**
- * Whether a process still runs. "elsewhere": it is on another machine or in another container, or on this one before it was started
- * anew, and its id says nothing here.
- * @param name what it wrote of itself. Versions that didn't know machines left `machine` out: then it is taken for one of this machine
+ * Whether a process still runs. "elsewhere": it is on another machine or in another container, or ran before this machine was restarted;
+ * its id says nothing here.
+ * @param name what it wrote about itself. Versions that didn't know machines left `machine` out: then it is taken to be on this machine
  */
 export function livenessOf(
   name: Pick<ProcessName, "pid"> & Partial<ProcessName>,

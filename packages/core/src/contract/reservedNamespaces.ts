@@ -12,25 +12,28 @@ export const reservedNamespaces = {
   calls: "__stratigraph_calls__",
   /** Events of a thread, as a chain whose records are named as those of {@link reservedNamespaces.calls}. */
   events: "__stratigraph_events__",
-  /** Has a head, and no checkpoint, where a part of the thread is in the archive. */
+  /** Has a head, but no checkpoint, if a part of the thread is in the archive. */
   archived: "\u0001stratigraph.archived",
   /**
-   * Has a head, and no checkpoint, once somebody began to archive the thread: in the owner and in the archive. The head is an id of
-   * the thread's life, made at random. What the archive has under another id was deleted.
+   * Has a head, but no checkpoint, in the owner and in the archive, once somebody began to archive the thread. The head is an id of the
+   * thread's life, made at random. What the archive has under another id was deleted.
    */
   life: "\u0001stratigraph.life",
-  /** Has a head, and no checkpoint, where the thread was copied in several parts: it names who copied it. Its other heads come last. */
+  /**
+   * Has a head, but no checkpoint, if the thread was copied in several parts: it names who copied it. The thread's other heads come last.
+   */
   copy: "\u0001stratigraph.copy",
 } as const;
 
-/** Whether a namespace is one of {@link reservedNamespaces}, or begins as they do: later versions may reserve more. */
+/** Whether a namespace is one of {@link reservedNamespaces}, or begins like one: later versions may reserve more. */
 export function isReserved(namespace: string): boolean {
   return namespace.startsWith("__stratigraph_") || namespace.startsWith("\u0001stratigraph");
 }
 
 /**
  * Whether all records of a namespace stay as long as their thread, because each proves those before it, or says what happened. Pruning,
- * retention and the deletion of runs pass them over; forks inherit calls, but no events. `Tier.deleteThread` takes them, and `Tier.remove`, if a caller names them.
+ * retention and the deletion of runs skip them; forks inherit calls, but no events. `Tier.deleteThread` removes them, and so does
+ * `Tier.remove`, if a caller names them.
  */
 export function isKeptWhole(namespace: string): boolean {
   return namespace === reservedNamespaces.calls || namespace === reservedNamespaces.events;

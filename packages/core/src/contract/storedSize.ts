@@ -11,7 +11,7 @@ interface Written {
 
 const mb = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024)} MB`;
 
-/** Why bytes that are too long for a tier aren't stored, and what to do. */
+/** The error for bytes that are too long for a tier: why they aren't stored, and what to do. */
 export function tooLong(tier: string, bytes: number, most: number): RangeError {
   return new RangeError(
     `It takes ${mb(bytes)} as stored; what is longer than ${mb(most)} can't be read back from ${tier}. ` +
@@ -20,8 +20,8 @@ export function tooLong(tier: string, bytes: number, most: number): RangeError {
 }
 
 /**
- * Refuses a write of which a tier couldn't give back a part, before any of it is written.
- * @param maxBytes most bytes of one blob, body or batch
+ * Refuses a write if the tier couldn't return a part of it, before any of it is written.
+ * @param maxBytes the most bytes of one blob, body or batch
  * @throws StratigraphError "SERIALIZATION"
  */
 export function checkStoredSize(tier: string, maxBytes: number, written: Written): void {

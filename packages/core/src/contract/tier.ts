@@ -22,7 +22,7 @@ export interface Address extends Namespace {
   readonly checkpointId: string;
 }
 
-/** One checkpoint. Where `checkpointId` is absent: the head of the namespace. */
+/** One checkpoint. If `checkpointId` is absent: the head of the namespace. */
 export interface MaybeAddress extends Namespace {
   readonly checkpointId?: string | undefined;
 }
@@ -74,7 +74,7 @@ export interface StoredWriteBatch extends WriteBatch {
 export interface ThreadState {
   /** Counts every change of the thread; 0 for a thread never written. */
   readonly revision: number;
-  /** Id of the newest checkpoint of the namespace; absent where there is none. */
+  /** Id of the newest checkpoint of the namespace; absent if there is none. */
   readonly head?: string | undefined;
   /** Set by a {@link CopyKeeper} if the head and its pending writes are a copy that may still be trusted. */
   readonly copy?: { readonly revision: number; readonly untilMs: number } | undefined;
@@ -82,7 +82,7 @@ export interface ThreadState {
 
 /** Answer of {@link Tier.peek}. */
 export interface Peek extends ThreadState {
-  /** The checkpoint that was asked for, or else the head. Absent where the namespace has no head. */
+  /** The checkpoint that was asked for, or else the head. Absent if the namespace has no head. */
   readonly checkpointId?: string | undefined;
   /** Pending writes of that checkpoint, oldest batch first. */
   readonly writes: readonly StoredWriteBatch[];
@@ -109,7 +109,7 @@ export interface ListedCheckpoint extends StoredCheckpoint {
 
 /** Answer of {@link Tier.read}. */
 export interface Reading extends ThreadState {
-  /** Absent where the checkpoint, or any blob that it needs, isn't here. */
+  /** Absent if the checkpoint, or any blob that it needs, isn't here. */
   readonly checkpoint?: StoredCheckpoint | undefined;
 }
 
@@ -163,7 +163,10 @@ export interface ThreadQuery {
    * doesn't support this yields them all, without `headRecord`.
    */
   readonly headTags?: readonly number[] | undefined;
-  /** Told of threads that are left out because what names them is damaged. Default: the first of them ends the listing by its error. */
+  /**
+   * Called for each thread that is left out because the data that names it is damaged. Default: the first one ends the listing with its
+   * error.
+   */
   readonly onDamaged?: ((error: Error) => void) | undefined;
   readonly limit?: number | undefined;
 }
@@ -190,16 +193,16 @@ export interface AppendRequest {
   readonly threadId: string;
   /** Parents come before children. A record with the id of a stored one replaces its body. */
   readonly records: readonly CheckpointRecord[];
-  /** New blobs. One that is stored already is left as it is. */
+  /** New blobs. One that is stored already stays unchanged. */
   readonly blobs: readonly Blob[];
   /**
-   * Whether the request refers to blobs (by name, or as bases of patches) that it doesn't carry, because they were stored when its
-   * writer last knew. The tier looks whether they are: they may have been removed since, or the storage was set back.
+   * Whether the request refers to blobs (by name, or as bases of patches) that it doesn't carry, because its writer last knew them to be
+   * stored. The tier checks that: they may have been removed since, or the storage was restored to an older state.
    */
   readonly relies?: boolean | undefined;
   /**
-   * Whether values of the records are rebuilt from those of their parents (DeltaChannels), which were there when they were read. A tier
-   * that may lose a thread without a trace, by expiry or eviction, refuses the request if a parent is neither here nor carried.
+   * Whether values of the records are rebuilt from those of their parents (DeltaChannels), which were there when the writer read them. A
+   * tier that may lose a thread without a trace, by expiry or eviction, refuses the request if a parent is neither here nor carried.
    */
   readonly needsParents?: boolean | undefined;
   readonly writes?: readonly (Address & WriteBatch)[] | undefined;
@@ -246,9 +249,8 @@ export interface AppendWritesRequest extends Address, WriteBatch {
 /**
  * One storage technology.
  *
- * Every tier promises: an acknowledged append is as durable as the technology makes it; nothing half-written is ever read; of
- * two racing appends one moves the head; repeating an append changes nothing; ids may be any text, are kept apart, and come back
- * as they were.
+ * Every tier promises: an acknowledged append is as durable as the technology makes it; nothing half-written is ever read; of two racing
+ * appends one moves the head; repeating an append changes nothing; ids may be any text, are kept apart, and come back unchanged.
  */
 export interface Tier {
   /** For messages and traces, e.g. "postgres". */
@@ -257,13 +259,13 @@ export interface Tier {
   /** What remains of a deleted thread in this storage. Absent: nothing. */
   readonly remains?: readonly Remainder[] | undefined;
 
-  /** Most bytes that one blob, body or batch may have, in order to be read back. Absent: no limit besides that of values. */
+  /** The most bytes that one blob, body or batch may have if it is to be read back. Absent: no limit except that of values. */
   readonly maxBytes?: number | undefined;
 
   /** Whether it forgets threads by itself, to stay within limits. Then it can only be a hot tier, which holds copies. */
   readonly forgets?: boolean | undefined;
 
-  /** Whether {@link peek} always delivers the record and costs less than {@link read}. A saver that has the values then peeks. */
+  /** Whether {@link peek} always delivers the record and costs less than {@link read}. A saver that remembers the values then peeks. */
   readonly peeksRecords?: boolean | undefined;
 
   /** Head and pending writes, which is all that can change, without blobs. One round trip. */
@@ -283,7 +285,7 @@ export interface Tier {
 
   /**
    * Every blob of a thread, without bytes.
-   * @param only the blobs that are asked for. A tier may answer with others too, and saves nothing then
+   * @param only the blobs that are asked for. A tier may return others, too; it saves nothing then
    */
   blobs(threadId: string, only?: readonly BlobHash[]): Promise<readonly BlobInfo[]>;
 
@@ -291,14 +293,14 @@ export interface Tier {
    * Writes atomically and moves the heads.
    * @throws CheckpointConflictError under `onConflict: "refuse"`: nothing was written
    * @throws ThreadDeletedError if the thread was deleted after `seen`, or is deleted and a head is to move to a record that has a parent
-   * @throws StaleReadError with the thread's revision if that is earlier than `seen`, because the storage was set back; without it if `relies` is
-   * set and blobs were removed after `seen`, or one that it relies on isn't there, or a parent isn't that `needsParents` asks for. Nothing was
-   * written
+   * @throws StaleReadError with the thread's revision if that is earlier than `seen`, because the storage was restored to an older state.
+   * Without the revision if `relies` is set and blobs were removed after `seen`, if a blob that it relies on isn't there, or if
+   * `needsParents` is set and a parent isn't there. Nothing was written
    */
   append(request: AppendRequest): Promise<Appended>;
 
   /**
-   * Adds pending writes; their checkpoint may not exist yet. As every change, each call makes a revision of its own.
+   * Adds pending writes; their checkpoint may not exist yet. Each call makes a revision of its own, as every change does.
    * @throws ThreadDeletedError, StaleReadError as {@link append}
    */
   appendWrites(request: AppendWritesRequest): Promise<void>;
@@ -326,7 +328,7 @@ export interface Tier {
 export interface Remainder {
   /** In a few words, such as "a tombstone with the thread's id". */
   readonly what: string;
-  /** How long it remains, in milliseconds; absent where it doesn't go by itself. */
+  /** How long it remains, in milliseconds; absent if it doesn't disappear by itself. */
   readonly forMs?: number | undefined;
   /** What removes it, or what has to be done to remove it. */
   readonly removedBy: string;

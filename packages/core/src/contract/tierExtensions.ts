@@ -12,13 +12,13 @@ import type {
   Tier,
 } from "./tier.ts";
 
-// Abilities that a tier may have beyond its contract: for each, an interface and a function that tells whether a tier has it.
+// Abilities that a tier may have beyond its contract: for each, an interface and a function that says whether a tier has it.
 
 /** Fast path: reads the ancestors of a checkpoint in one round trip, for LangGraph's DeltaChannel. */
 export interface AncestryReader {
   /**
-   * The parent chain of a checkpoint, nearest first, without the checkpoint itself. Blobs need be there only for records that
-   * carry one of `seedTags`. The chain ends where each seed tag was met once.
+   * The parent chain of a checkpoint, nearest first, without the checkpoint itself. Only records that carry one of `seedTags` need their
+   * blobs. The chain ends once each seed tag was met.
    */
   ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<readonly StoredCheckpoint[]>;
 }
@@ -42,7 +42,7 @@ export function copiesThreads(tier: Tier): tier is Tier & ThreadCopier {
 /** The heads of a thread and one of its root checkpoints, without blobs. */
 export interface ThreadOutline {
   readonly revision: number;
-  /** The root checkpoint that was asked for; absent where it isn't here. */
+  /** The root checkpoint that was asked for; absent if it isn't here. */
   readonly checkpoint?: StoredCheckpoint | undefined;
   /** Whether checkpoints were made from it. */
   readonly continued: boolean;
@@ -55,7 +55,7 @@ export interface ForkTip {
   readonly namespace: string;
   /** The checkpoint that becomes the namespace's head in the fork. */
   readonly checkpointId: string;
-  /** Which of its pending writes are copied, each by its place among them; 0 is the oldest. */
+  /** The pending writes to copy, each by its place among those of the checkpoint; 0 is the oldest. */
   readonly writes: readonly number[];
   /** How many ancestors are copied at most, with all their pending writes. */
   readonly ancestors: number;
@@ -70,7 +70,7 @@ export interface ForkRequest {
   /** Revision of the source's outline. Nothing may have been removed since. */
   readonly seen: number;
   readonly tips: readonly ForkTip[];
-  /** What is written together with the copy, to other namespaces. */
+  /** Records, blobs and heads of other namespaces, which are written together with the copy. */
   readonly also: Pick<AppendRequest, "records" | "blobs" | "heads">;
 }
 
@@ -100,7 +100,7 @@ export function forksThreads(tier: Tier): tier is Tier & ThreadForker {
 export interface NamespaceCopy extends Namespace {
   /** The owner's revision when the copy was taken. */
   readonly revision: number;
-  /** Absent where the namespace has no head. */
+  /** Absent if the namespace has no head. */
   readonly head?: string | undefined;
   /** All pending writes of the head. */
   readonly writes: readonly StoredWriteBatch[];
@@ -135,11 +135,11 @@ export function keepsCopies(tier: Tier): tier is Tier & CopyKeeper {
 
 /** A tier in which threads that nobody uses expire: what the hot tier of a stack needs under `adaptiveTtl`. */
 export interface ThreadExpirer {
-  /** How long a thread stays after its last use, in milliseconds; 0 for ever, or where reading it isn't a use. */
+  /** How long a thread stays after its last use, in milliseconds. 0 if it stays for ever, or if reading it isn't a use. */
   readonly ttlMs: number;
   /**
-   * Has `choose` decide it from now on, for each thread anew whenever it is used: in milliseconds, a whole number above 0. Called
-   * once, by the stack that uses the tier.
+   * From now on `choose` decides how long a thread stays, anew whenever the thread is used: in milliseconds, a whole number above 0. The
+   * stack that uses the tier calls this method once.
    * @param longestMs no thread is kept longer, in milliseconds
    */
   chooseTtl(choose: (threadId: string) => number, longestMs: number): void;
@@ -150,30 +150,28 @@ export function expiresThreads(tier: Tier): tier is Tier & ThreadExpirer {
   return typeof (tier as Partial<ThreadExpirer>).chooseTtl === "function";
 }
 
-/** What a tier holds of a thread beside its checkpoints. */
+/** What a tier holds of a thread besides its checkpoints. */
 export interface ThreadInspection {
   readonly revision: number;
-  /** It was deleted, and has had no checkpoint since. */
+  /** Whether it was deleted, and has had no checkpoint since. */
   readonly deleted: boolean;
-  /** Its bytes were evicted: only heads are here. */
+  /** Whether its bytes were evicted: only heads are here. */
   readonly evicted: boolean;
-  /** Revision of the last removal of blobs; 0 where nothing was ever removed. */
+  /** Revision of the last removal of blobs; 0 if nothing was ever removed. */
   readonly removedAt: number;
-  /** The heads of all namespaces, also where the checkpoint that a head names isn't here. Checkpoint ids by namespace. */
+  /** The heads of all namespaces, even if the checkpoint that a head names isn't here. Checkpoint ids by namespace. */
   readonly heads: ReadonlyMap<string, string>;
   /** Checkpoints that have pending writes here, but no record. */
   readonly strays: readonly Address[];
-  /** What the tier keeps of the thread itself and doesn't agree with the rest, by the names of its fields. Absent where all does. */
+  /** Names of the fields that the tier keeps of the thread itself and that disagree with the rest. Absent if all agree. */
   readonly contradictions?: readonly string[];
-  /** Checkpoints that have fewer batches of pending writes than the tier counted. Absent where there are none, or it can't tell. */
+  /** Checkpoints that have fewer batches of pending writes than the tier counted. Absent if there are none, or if it can't tell. */
   readonly lostWrites?: readonly Address[];
 }
 
-/** A tier that can make anew what it keeps of a thread itself, from the thread's checkpoints, heads and pending writes. */
+/** A tier that can rebuild what it keeps of a thread itself, from the thread's checkpoints, heads and pending writes. */
 export interface ThreadMender {
-  /**
-   * Makes anew what {@link ThreadInspection.contradictions} names. Takes nothing away. False, and nothing is done, where all agrees.
-   */
+  /** Rebuilds the fields that {@link ThreadInspection.contradictions} names. Removes nothing. False, and nothing is done, if all agree. */
   mendThread(threadId: string): Promise<boolean>;
 }
 
@@ -182,11 +180,11 @@ export function mendsThreads<T extends Pick<Tier, "name">>(tier: T): tier is T &
   return typeof (tier as Partial<ThreadMender>).mendThread === "function";
 }
 
-/** A tier that shows of a thread what no checkpoint leads to, so that the thread can be verified. */
+/** A tier that shows those parts of a thread that no checkpoint leads to, so that the thread can be verified. */
 export interface ThreadInspector {
   /**
-   * What is beside a thread's checkpoints. Undefined where the tier has nothing of the thread, not even a tombstone. Where this
-   * takes several requests, others may write between them; `revision` is the one from before.
+   * What the tier holds of a thread besides its checkpoints. Undefined if it has nothing of the thread, not even a tombstone. If this takes
+   * several requests, others may write between them; `revision` is the one before that.
    */
   inspect(threadId: string): Promise<ThreadInspection | undefined>;
 }
@@ -199,36 +197,38 @@ export function inspectsThreads<T extends Pick<Tier, "name">>(tier: T): tier is 
 /** Stored things that no list of threads leads to. */
 export interface Leftover {
   /**
-   * "deleted": of a thread that was deleted. "lost": nobody deleted the thread, but what says which one it is, isn't there. "unlisted":
-   * it is there, and what the tier keeps of it says that it has no checkpoint, though it has.
+   * "deleted": a part of a deleted thread. "lost": nobody deleted the thread, but the entry that names it is missing. "unlisted": that
+   * entry is there, but says that the thread has no checkpoint, though it has one.
    */
   readonly kind: "deleted" | "lost" | "unlisted";
-  /** How the tier names it, for {@link LeftoverFinder.dropLeftover}. */
+  /** The tier's name for it, for {@link LeftoverFinder.dropLeftover}. */
   readonly id: string;
-  /** Absent where the tier doesn't know the thread any more. */
+  /** Absent if the tier doesn't know the thread any more. */
   readonly threadId?: string | undefined;
   /** In a few words, such as "3 checkpoints, 12 blobs". */
   readonly what: string;
-  /** Of a lost one: what to restore, such as "row thread = 17 of stratigraph.threads". */
+  /** If it is lost: what to restore, such as "row thread = 17 of stratigraph.threads". */
   readonly restore?: string | undefined;
-  /** Of a lost one: its heads, by which other tiers may know it. Checkpoint ids by namespace. */
+  /** If it is lost: its heads, by which other tiers may know it. Checkpoint ids by namespace. */
   readonly heads?: ReadonlyMap<string, string> | undefined;
 }
 
 /** A tier in which parts of a thread may outlive it, if somebody else changes the storage or restores a part of it. */
 export interface LeftoverFinder {
   /**
-   * Everything that deleted threads left, except what says that they were deleted, and everything of threads that can't be listed.
-   * Pages are fetched as they are consumed.
+   * Everything that deleted threads left, except their tombstones, and everything of threads that can't be listed. Pages are fetched as
+   * they are consumed.
    */
   leftovers(): AsyncIterable<Leftover>;
 
-  /** Removes what a deleted thread left. False, and nothing is done, if it is none, is gone, or if its thread was begun anew. */
+  /**
+   * Removes what a deleted thread left. False, and nothing is done, if it isn't such a leftover, is gone, or if its thread was begun anew.
+   */
   dropLeftover(id: string): Promise<boolean>;
 
   /**
-   * Makes a lost thread readable again under its id, as its checkpoints, heads and pending writes are there. False, and nothing is
-   * done, where it isn't lost any more, or where there is a thread with this id. Absent where the tier can't.
+   * Makes a lost thread, whose checkpoints, heads and pending writes are there, readable again under its id. False, and nothing is done, if
+   * it isn't lost any more, or if there is a thread with this id. Absent if the tier can't do this.
    */
   reviveLeftover?(id: string, threadId: string): Promise<boolean>;
 }
@@ -270,18 +270,18 @@ export interface LockState {
   /** When that holder got it, by the storage's clock. Milliseconds since 1970. */
   readonly sinceMs: number;
   /**
-   * Grows from one holder to the next, and is the same for as long as one holder has it: microseconds since 1970 by the storage's clock
-   * when the lock was taken, or one more than the token before where that is later. A safe integer.
+   * Grows from one holder to the next, and stays the same while one holder has the lock. It is the time when the lock was taken, in
+   * microseconds since 1970 by the storage's clock, or the previous token plus one if that is later. A safe integer.
    */
   readonly token: number;
 }
 
 /**
- * A tier that keeps locks: leases that tell who has them and number their holders. Their clock is the storage's, so that the clocks of
+ * A tier that keeps locks: leases that say who has them, and number their holders. They go by the storage's clock, so that the clocks of
  * those who ask don't matter.
  */
 export interface LockKeeper {
-  /** Takes or prolongs the lock called `name` for `forMs` milliseconds, or tells who has it. */
+  /** Takes or prolongs the lock called `name` for `forMs` milliseconds, or returns who has it. */
   lock(name: string, holder: string, forMs: number): Promise<LockState>;
 
   /** Gives the lock back. Nothing is done if another holder has it. */
@@ -293,22 +293,22 @@ export function keepsLocks(tier: Tier): tier is Tier & LockKeeper {
   return typeof (tier as Partial<LockKeeper>).lock === "function";
 }
 
-/** How long a tier remembers the token of a lock that nobody has any more, at least. Milliseconds. */
+/** How long, at least, a tier remembers the token of a lock that nobody has any more. Milliseconds. */
 export const lockRememberedMs = 86_400_000;
 
-/** A tier that keeps check values of keys, by which a process with another key is noticed. They say nothing of the keys. */
+/** A tier that keeps check values of keys, which show that a process uses another key. They reveal nothing about the keys. */
 export interface KeyCheckKeeper {
-  /** Those of these names that are stored. One request, which writes nothing. */
+  /** The stored check values that have these names. One request, which writes nothing. */
   keyChecks(names: readonly string[]): Promise<ReadonlyMap<string, string>>;
 
   /**
-   * Stores a check value, if there is none of this name. Atomic, so that one of two processes wins, and durable as an append is.
+   * Stores a check value, if none of this name is stored. Atomic, so that one of two processes wins, and durable as an append is.
    * @param value 1 to 64 ASCII letters and digits
-   * @returns the one that is stored now
+   * @returns the check value that is stored now
    */
   claimKeyCheck(name: string, value: string): Promise<string>;
 
-  /** Ids of some threads, to look for a key by which they were written. Absent where a page of {@link Tier.threads} costs little. */
+  /** Ids of some threads, to look for a key by which they were written. Absent if a page of {@link Tier.threads} costs little. */
   someThreads?(limit: number): AsyncIterable<string>;
 }
 
@@ -319,7 +319,7 @@ export function keepsKeyChecks(tier: Tier): tier is Tier & KeyCheckKeeper {
 
 /** A tier over several databases, each of which keeps check values of keys. */
 export interface KeyCheckPlaces {
-  /** The databases that can be reached. @throws StratigraphError where one isn't what it is taken for */
+  /** The databases that can be reached. @throws StratigraphError if one isn't the expected one */
   keyCheckPlaces(): Promise<readonly Tier[]>;
 }
 
@@ -459,7 +459,7 @@ export function replacesBytes<T extends Pick<Tier, "name">>(tier: T): tier is T 
 /** The methods of a tier that are needed to go through all data that it owns. */
 export type OwningTier = Pick<Tier, "name" | "peek" | "list" | "threads" | "blobs" | "remove"> &
   Partial<BytesReplacer & ArchiveSource> & {
-    /** The tier itself, where this is a view of it that drops copies too. */
+    /** The tier itself, if this is a view of it that drops copies too. */
     readonly of?: Tier | undefined;
   };
 
@@ -483,28 +483,28 @@ export interface Diagnosis {
   readonly check: string;
   /**
    * - "ok": nothing to do
-   * - "warning": it works, and will hurt some day
+   * - "warning": it works, but will cause trouble some day
    * - "problem": calls fail, or stored threads are at risk
-   * - "unknown": it couldn't be looked at
+   * - "unknown": it couldn't be checked
    */
   readonly status: "ok" | "warning" | "problem" | "unknown";
   /** In a sentence or two. */
   readonly found: string;
-  /** What to do, as a command or a statement where there is one. */
+  /** What to do: a command or a statement, if there is one. */
   readonly advice?: string | undefined;
 }
 
-/** How {@link Diagnoser.diagnose} looks. */
+/** Options of {@link Diagnoser.diagnose}. */
 export interface DiagnoseRequest {
   /** What the tier is used for. A tier made of others knows what those are used for. */
   readonly role: TierRole;
   /** How long each check may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** Whether probe objects may be written, which are removed again. No thread is touched in either case. */
+  /** Whether it may write probe objects, which it removes again. No thread is touched in either case. */
   readonly write: boolean;
 }
 
-/** A tier that can tell whether it is set up well. */
+/** A tier that can report whether it is set up well. */
 export interface Diagnoser {
   /** Never rejects: a check that fails, and a storage that can't be reached, are findings. Takes two timeouts at most. */
   diagnose(request: DiagnoseRequest): Promise<readonly Diagnosis[]>;
@@ -517,10 +517,10 @@ export function diagnoses(tier: Tier): tier is Tier & Diagnoser {
 
 /** A thread that was moved between the owner and the archive. */
 export interface MovedThread {
-  /** False in a dry run, and where somebody wrote to the thread meanwhile: it stays where it was. */
+  /** False in a dry run, and if somebody wrote to the thread meanwhile: then it isn't moved. */
   readonly done: boolean;
   readonly checkpoints: number;
-  /** Of checkpoints, pending writes and values, as stored. */
+  /** Stored size of its checkpoints, pending writes and values. */
   readonly bytes: number;
 }
 
@@ -528,8 +528,8 @@ export interface MovedThread {
 export interface ThreadArchiver {
   /**
    * Copies a thread to the archive, reads it back, and only then drops it from the owner.
-   * @param check decodes a blob and compares it with the hash that names it; throws where they differ
-   * @returns undefined where the owner has no checkpoints of the thread: it doesn't exist, or is in the archive as a whole
+   * @param check decodes a blob and compares it with the hash that names it; throws if they differ
+   * @returns undefined if the owner has no checkpoints of the thread: it doesn't exist, or is in the archive as a whole
    * @throws StratigraphError "ARCHIVE_UNAVAILABLE"
    */
   archiveThread(
@@ -540,8 +540,8 @@ export interface ThreadArchiver {
 
   /**
    * Copies all archived checkpoints of a thread back to the owner. The archive keeps its copy until the thread is deleted.
-   * @returns how much was copied; undefined where the archive has nothing of the thread
-   * @throws StratigraphError "ARCHIVE_UNAVAILABLE"; "OVERLOADED" where the thread is written to all the time
+   * @returns how much was copied; undefined if the archive has nothing of the thread
+   * @throws StratigraphError "ARCHIVE_UNAVAILABLE"; "OVERLOADED" if the thread is written to all the time
    */
   restoreThread(threadId: string): Promise<MovedThread | undefined>;
 }

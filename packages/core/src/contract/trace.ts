@@ -8,7 +8,7 @@ export type TraceEvent =
       readonly id: number;
       /** The saver's method, such as "put" or "getTuple": a label for metrics. */
       readonly method: string;
-      /** As the caller named them, where it named exactly one; nothing is checked yet. */
+      /** As the caller named it, if it named exactly one; nothing is checked yet. */
       readonly threadId?: string | undefined;
       readonly namespace?: string | undefined;
     }
@@ -42,7 +42,7 @@ export type TraceEvent =
       readonly tier: string;
       readonly method: string;
       readonly threadId?: string | undefined;
-      /** How many requests share it, where that is more than one. */
+      /** How many requests share it, if more than one. */
       readonly batch?: number | undefined;
     }
   | {
@@ -52,26 +52,29 @@ export type TraceEvent =
       readonly tier: string;
       /** Its name, always the same for the same work, such as "append" or "read": a label for metrics. */
       readonly method: string;
-      /** The thread it was about, where that is exactly one. */
+      /** The thread it was about, if exactly one. */
       readonly threadId?: string | undefined;
-      /** How many requests shared it, where that is more than one. */
+      /** How many requests shared it, if more than one. */
       readonly batch?: number | undefined;
       /** How long it took, retries included, in milliseconds. */
       readonly ms: number;
-      /** Bytes of ids and contents that were sent and received, without what the protocol adds. Absent where there were none. */
+      /** Bytes of ids and contents that were sent and received, without what the protocol adds. Absent if there were none. */
       readonly sent?: number | undefined;
       readonly received?: number | undefined;
       readonly error?: unknown;
     }
   | {
-      /** A hot tier of a stack was asked for the bytes of a checkpoint. "skipped": it wasn't, as its breaker is open or it failed. */
+      /**
+       * A hot tier of a stack was asked for the bytes of a checkpoint. "skipped": it wasn't asked, because its breaker is open or it
+       * failed.
+       */
       readonly type: "hot-read";
       readonly tier: string;
       readonly threadId: string;
       readonly result: "hit" | "miss" | "skipped";
     }
   | {
-      /** The copies that wait to be made to a hot tier have changed. */
+      /** The queue of copies to a hot tier has changed. */
       readonly type: "copy-queue";
       readonly tier: string;
       readonly waiting: number;
@@ -101,7 +104,7 @@ export type TraceEvent =
       readonly checkpointId: string;
     }
   | {
-      /** A call that a journal made, gave the recorded result of, or didn't make. */
+      /** A call that a journal made, answered with the recorded result, or didn't make. */
       readonly type: "tool-call";
       readonly threadId: string;
       readonly tool: string;
@@ -143,8 +146,8 @@ export type TraceEvent =
     }
   | {
       /**
-       * A tier that a stack can do without couldn't be reached when the stack was opened, or one of the databases that threads are
-       * spread over ("warm"). It is tried again later.
+       * A tier that a stack can do without, or one of the databases that threads are spread over ("warm"), couldn't be reached when the
+       * stack was opened. It is tried again later.
        */
       readonly type: "unreachable";
       readonly tier: string;
@@ -177,7 +180,7 @@ export type TraceEvent =
       readonly mixedUp: number;
     }
   | {
-      /** A thread that was brought from elsewhere was written to there afterwards. What was written there isn't here. */
+      /** A thread that was brought from elsewhere was changed there afterwards. The change isn't here. */
       readonly type: "source-went-on";
       readonly threadId: string;
       readonly source: string;
@@ -186,13 +189,13 @@ export type TraceEvent =
       /** The operation `stats` counted what a storage holds. */
       readonly type: "stored";
       readonly threads: number;
-      /** Bytes by tier, projected where only some threads were measured. */
+      /** Bytes by tier; projected if only some threads were measured. */
       readonly tiers: readonly { readonly tier: string; readonly bytes: number }[];
     }
   | {
       /** The operation `verify` ended. */
       readonly type: "verified";
-      /** Whether it went through all that it was to look at. */
+      /** Whether it checked everything that it was asked to check. */
       readonly complete: boolean;
       readonly findings: { readonly error: number; readonly warning: number; readonly info: number };
     }

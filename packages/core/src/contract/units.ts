@@ -41,10 +41,10 @@ export function bytesOf(field: string, value: Size): number {
   return value;
 }
 
-/** Longest wait that can be asked for, in milliseconds: a day. Timers can't wait 25 days, they fire at once then. */
+/** Longest wait that can be asked for, in milliseconds: a day. Timers can't wait 25 days: they would fire at once. */
 const longestWaitMs = 86_400_000;
 
-/** A duration option that something is waited for, in milliseconds. @throws InvalidOptionError */
+/** A duration option for a wait, in milliseconds. @throws InvalidOptionError */
 export function waitMsOf(field: string, value: Duration): number {
   const ms = msOf(field, value);
   if (ms > longestWaitMs) throw new InvalidOptionError(field, value, "Use a duration of at most 1d.");

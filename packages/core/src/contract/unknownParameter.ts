@@ -1,7 +1,7 @@
 import { didYouMean, shownName } from "./checkOptions.ts";
 import { InvalidOptionError } from "./errors.ts";
 
-/** Where a parameter of a URL was found, and which there are. */
+/** Where a parameter of a URL was found, and which parameters there are. */
 export interface ParameterPlace {
   /** The option that the URL was given as. */
   readonly field: string;
@@ -13,7 +13,7 @@ export interface ParameterPlace {
   readonly drivers?: ReadonlySet<string> | undefined;
 }
 
-/** The error of a parameter of a URL that nothing listens to. Never shows what may be a part of a password. */
+/** The error for an unknown parameter of a URL. Never shows what may be a part of a password. */
 export function unknownParameter(
   name: string,
   { field, query, own, drivers = new Set() }: ParameterPlace,

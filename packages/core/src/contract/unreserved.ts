@@ -3,8 +3,8 @@ import { isReserved } from "./reservedNamespaces.ts";
 import type { ListedCheckpoint, ListQuery, Tier } from "./tier.ts";
 
 /**
- * Checkpoints as {@link Tier.list} yields them, without those in {@link reservedNamespaces}. The query's limit counts what is
- * left. Where reserved ones took places, the tier is asked again for more; only short listings need that.
+ * Checkpoints as {@link Tier.list} yields them, without those in {@link reservedNamespaces}. The query's limit counts what is left. If
+ * reserved ones used up a part of it, the tier is asked for more; only short listings need that.
  */
 export async function* unreserved(tier: Tier, query: ListQuery): AsyncGenerator<ListedCheckpoint> {
   const { namespace, limit = Number.POSITIVE_INFINITY } = query;

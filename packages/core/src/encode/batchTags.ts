@@ -23,9 +23,8 @@ export function numberOf(tag: string): number {
 }
 
 /**
- * Which batches a checkpoint names as those that it was made from, and its parent doesn't have, by their tags. None where
- * that can't be told, as with what was imported or stored by versions that named only batches of others. Of a range, the first.
- * @param batches all that the parent has
+ * The tags of the batches that a checkpoint says it was made from, and that its parent doesn't have. None if that isn't known, as with
+ * imported checkpoints, and with those of versions that named only batches of others. For a range of tags, the first.
  */
 export function missingBatches(
   batches: readonly Pick<BatchOrigin, "writer">[],

@@ -16,10 +16,10 @@ import {
 import { Payload } from "../incremental/payload.ts";
 import type { Blob, BlobHash } from "../contract/tier.ts";
 
-/** A value as a manifest names it, and the blob to store it by. */
+/** A value as a manifest names it, and the blob that stores it. */
 export interface EncodedValue {
   readonly hash: BlobHash;
-  /** Absent where the thread has it already. */
+  /** Absent if the thread has it already. */
   readonly blob: Blob | undefined;
   /** What to remember once the blob is stored. */
   readonly cached: CachedPayload;
@@ -33,13 +33,13 @@ export interface NamedPayload {
 
 type Parsed = { readonly whole: Uint8Array } | { readonly patch: Patch; readonly begins: boolean };
 
-/** Shortest payload, in bytes, for which a patch is tried: of a shorter one, the frame takes as much as the patch saves. */
+/** Shortest payload, in bytes, for which a patch is tried: with a shorter one, the frame costs as much as the patch saves. */
 const shortestPatched = 512;
 
-/** A chain this close to its limit, in patches, is about to be cut: a reader then remembers the value where it began, too. */
+/** A chain this close to its limit, in patches, will be cut soon: a reader then also remembers the value where the chain began. */
 const soonCut = 32;
 
-/** Longest chain that is followed when reading, in patches: far longer than any that is written. Ends a circle. */
+/** Longest chain that is followed when reading, in patches: far longer than any that is written. Ends a circle of patches. */
 const longestChain = 4096;
 
 /** zstd level of a patch that begins a chain. */
@@ -93,14 +93,14 @@ export class BlobEncoder {
   }
 
   /**
-   * Encodes a value of a thread: as a patch where a base is remembered and the patch is short enough, else whole.
-   * @param base what the channel had before
+   * Encodes a value of a thread: as a patch if a base is remembered and the patch is short enough, else whole.
+   * @param base the channel's previous value
    */
   async encode(threadId: string, named: NamedPayload, base: BlobHash | undefined): Promise<EncodedValue> {
     try {
       return await this.#encoded(threadId, named, base);
     } finally {
-      // Recount even if the put fails later: the shared buffer has grown. Not earlier: that may evict the base of this patch.
+      // Recount even if the put fails later: the shared buffer has grown. Not earlier, because that may evict the base of this patch.
       this.#payloads.recount(named.payload.buffer);
     }
   }
@@ -141,7 +141,7 @@ export class BlobEncoder {
     return this.#payloads.has(threadId, hash);
   }
 
-  /** Length of the payload in bytes, where it is remembered. */
+  /** Length of the payload in bytes, if it is remembered. */
   lengthOf(threadId: string, hash: BlobHash): number | undefined {
     return this.#payloads.get(threadId, hash)?.payload.length;
   }
@@ -157,16 +157,16 @@ export class BlobEncoder {
     this.#payloads.set(threadId, value.hash, value.cached);
   }
 
-  /** Forgets a thread: nothing of it is taken for stored any more. */
+  /** Forgets a thread: nothing of it counts as stored any more. */
   forgetThread(threadId: string): void {
     this.#payloads.forgetThread(threadId);
   }
 
   /**
-   * The payload that `hash` names, made from the blobs at hand; checked against the hash.
-   * @param threadId of the thread, where what is remembered of it may be given back; absent: made from the blobs
-   * @param remember it, for patches on it
-   * @throws RangeError, CodecError or PatchError where a blob is missing or damaged
+   * The payload that `hash` names, made from the given blobs and checked against the hash.
+   * @param threadId the thread, if a remembered payload may be returned; absent: made from the blobs
+   * @param remember whether to remember the payload, for patches on it
+   * @throws RangeError, CodecError or PatchError if a blob is missing or damaged
    */
   async payload(
     hash: BlobHash,
@@ -208,14 +208,14 @@ export class BlobEncoder {
       if (blob.base === undefined) throw new RangeError(`blob ${next} is a patch without a base`);
       patches.push(parsed.patch);
       if (patches.length > longestChain) throw new RangeError(`the chain of blob ${hash} has no end`);
-      // What began a chain is a patch on what began the chain before, and so on.
+      // The first patch of a chain is a patch on the first one of the chain before, and so on.
       if (parsed.begins) underBeginning = longer(underBeginning, blob.bytes.length);
       else sinceBeginning = longer(sinceBeginning, blob.bytes.length);
       next = blob.base;
     }
   }
 
-  /** The payload as a blob of its own, standing on no other; for pruning. */
+  /** The payload as a whole blob, without a base; for pruning. */
   async wholeBlob(hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>): Promise<Blob> {
     const bytes = await this.envelope.wrap(wholeFrame(await this.payload(hash, blobs)), hash);
     return { hash, bytes };
@@ -243,7 +243,7 @@ export class BlobEncoder {
         ? unwrapped.then((bytes) => this.#parsedOf(bytes))
         : this.#parsedOf(unwrapped);
     this.#parsed.set(blob, parsed);
-    // A failure may be over the next time (a key that couldn't be fetched, a codec that starts anew), and tiers keep blob objects.
+    // The next attempt may succeed (a key that couldn't be fetched, a codec that starts anew), and tiers keep blob objects.
     if (parsed instanceof Promise) parsed.catch(() => this.#parsed.delete(blob));
     return parsed;
   }
@@ -267,7 +267,7 @@ interface PatchBase {
   next(chain: Chain): Pick<CachedPayload, "beginning" | "sinceBeginning" | "underBeginning">;
 }
 
-/** The parent's value, where it is remembered: the patch makes its chain longer. */
+/** The parent's value, if it is remembered: the patch makes its chain longer. */
 function parentBase(payloads: PayloadCache, threadId: string, base: BlobHash): PatchBase | undefined {
   const cached = payloads.get(threadId, base);
   if (cached === undefined) return undefined;
@@ -283,7 +283,7 @@ function parentBase(payloads: PayloadCache, threadId: string, base: BlobHash): P
   };
 }
 
-/** The value where the parent's chain began, where it is remembered: a new chain begins with the patch. */
+/** The value where the parent's chain began, if it is remembered: a new chain begins with the patch. */
 function beginningBase(payloads: PayloadCache, threadId: string, parent: BlobHash): PatchBase | undefined {
   const base = payloads.get(threadId, parent)?.beginning;
   const cached = base === undefined ? undefined : payloads.get(threadId, base);
@@ -294,7 +294,7 @@ function beginningBase(payloads: PayloadCache, threadId: string, parent: BlobHas
 
 /** Whether a chain is better cut than lengthened by a patch of these bytes. */
 function isCut({ cached, chain }: PatchBase, payload: Payload, bytes: Uint8Array): boolean {
-  // Estimated from the base's compressed length: to know it, the value would have to be compressed.
+  // Estimated from the base's compressed length: the exact length is known only once the value is compressed.
   const wholeBytes = Math.ceil(cached.whole.stored * (payload.length / Math.max(1, cached.whole.length)));
   return cutsChain({ depth: chain.depth, wholeBytes, patchBytes: bytes.length, chainBytes: chain.bytes });
 }

@@ -9,7 +9,7 @@ export type BlobFrame =
   | { readonly kind: "whole"; readonly payload: Uint8Array }
   | {
       readonly kind: "patch";
-      /** A chain begins here: its base is where the chain before began, not the parent's value. */
+      /** A chain begins here: its base is the value where the previous chain began, not the parent's value. */
       readonly begins: boolean;
       readonly ops: Uint8Array;
       readonly literals: Uint8Array;
@@ -20,7 +20,7 @@ export function payloadOf(type: string, bytes: Uint8Array): Uint8Array {
   return concat([payloadHead(type), bytes]);
 }
 
-/** What a payload has in front of the bytes. */
+/** The part of a payload before the value's bytes. */
 export function payloadHead(type: string): Uint8Array {
   const name = utf8(type);
   return concat([varint(name.length), name]);

@@ -79,7 +79,7 @@ export class ByteReader {
     throw new RangeError("number too large");
   }
 
-  /** @throws RangeError where fewer than `length` bytes are left */
+  /** @throws RangeError if fewer than `length` bytes are left */
   take(length: number): Uint8Array {
     if (length > this.left) throw new RangeError("bytes end early");
     const slice = this.#bytes.subarray(this.#at, this.#at + length);

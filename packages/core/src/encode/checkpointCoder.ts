@@ -46,7 +46,7 @@ export interface EncodedCheckpoint {
   readonly values: readonly EncodedValue[];
   readonly manifest: Manifest;
   readonly consumed: Consumed;
-  /** It names blobs that it doesn't carry, or carries patches on such blobs: {@link AppendRequest.relies}. */
+  /** Whether it names blobs that it doesn't carry, or carries patches on such blobs: {@link AppendRequest.relies}. */
   readonly relies: boolean;
 }
 
@@ -57,14 +57,14 @@ export interface CheckpointPut {
   /** Undefined: every channel is new. */
   readonly newVersions: ChannelVersions | undefined;
   readonly runId: string | undefined;
-  /** From which pending writes of its parent it was made; undefined: all. */
+  /** The pending writes of its parent that it was made from; undefined: all. */
   readonly consumed?: Consumed;
 }
 
 /** What is remembered of earlier checkpoints whose values a checkpoint may share. */
 export interface Before {
   readonly parentId: string | undefined;
-  /** The parent's manifest, where there is a parent and it is known. */
+  /** The parent's manifest, if there is a parent and its manifest is known. */
   readonly parent: Manifest | undefined;
   /** Manifest that was stored under the same checkpoint id before: durability "exit" puts the last one again. */
   readonly again: Manifest | undefined;
@@ -77,7 +77,7 @@ export interface CapturedPut {
   readonly tags: readonly number[];
   readonly runId: string | undefined;
   readonly consumed: Consumed;
-  /** Put by LangGraph's `__copy__`: channels that aren't new may have a value of their own, too. */
+  /** Whether LangGraph's `__copy__` put it: channels that aren't new may have a value of their own, too. */
   readonly isFork: boolean;
   readonly newChannels: ReadonlySet<string>;
   readonly given: Checkpoint["channel_values"];
@@ -85,7 +85,7 @@ export interface CapturedPut {
   readonly values: ReadonlyMap<string, CapturedValue>;
 }
 
-/** Between LangGraph's checkpoints and a tier's records. */
+/** Converts LangGraph's checkpoints to a tier's records, and back. */
 export class CheckpointCoder {
   readonly blobs: BlobEncoder;
   /** Pending writes. */
@@ -114,7 +114,7 @@ export class CheckpointCoder {
    * Serialises all of a checkpoint that may have to be stored, without awaiting anything: a graph may change its values in
    * place as soon as it goes on. Nothing is written yet.
    *
-   * @param before a parent without a manifest is one that isn't known yet: values that it may have are serialised too
+   * @param before if the parent's manifest is absent, it isn't known yet: values that the parent may have are serialised, too
    * @throws StratigraphError "SERIALIZATION"
    */
   capture(at: Address, before: Before, put: CheckpointPut): CapturedPut {
@@ -151,10 +151,9 @@ export class CheckpointCoder {
   }
 
   /**
-   * Encodes a checkpoint that was captured. Which values are stored follows from channel versions, not from `newVersions`
-   * alone (which isn't a difference to the parent after `__copy__`): a channel in newVersions has the value given or none;
-   * another one has its parent's value if it has the parent's version, else the value given, unless the checkpoint begins a
-   * thread and is no copy.
+   * Encodes a checkpoint that was captured. Which values are stored follows from channel versions, not from `newVersions` alone (which,
+   * after `__copy__`, doesn't name the changes since the parent): a channel in newVersions has the value given or none; another one has its
+   * parent's value if it has the parent's version, else the value given, unless the checkpoint begins a thread and is no copy.
    */
   async encodeCaptured(
     at: Address,
@@ -174,12 +173,12 @@ export class CheckpointCoder {
       const isNew = captured.newChannels.has(channel);
       const isGiven = Object.hasOwn(given, channel) && given[channel] !== undefined;
       let value: ValueRef | undefined;
-      // Without a version nothing tells whether a value is still the parent's: the one given counts.
+      // Without a version it isn't known whether a value is still the parent's: the given one counts.
       if (!isNew && version !== undefined && before?.value !== undefined && before.version === version) {
         value = before.value;
         relies ||= "hash" in value;
       } else if (isGiven && (isNew || parentId !== undefined || captured.isFork)) {
-        // It wasn't captured where the parent had the value, and another process pruned the parent between two attempts.
+        // The value wasn't captured, because the parent had it; then another process pruned the parent between two attempts.
         const own = captured.values.get(channel) ?? this.#coder.capture(at, channel, given[channel]);
         const encoding = this.#coder.encode(at, channel, own, {
           base: before?.value,
@@ -247,7 +246,7 @@ export class CheckpointCoder {
     return blobs.every(isKnown) && writes.every((batch) => batch.blobs.every(isKnown));
   }
 
-  /** The payload that a blob of a checkpoint stands for as a blob of its own, standing on no other. @throws as {@link value} */
+  /** The payload that a blob of a checkpoint stands for, as a whole blob without a base. @throws as {@link value} */
   async wholeBlob(at: Address, hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>): Promise<Blob> {
     try {
       return await this.blobs.wholeBlob(hash, blobs);
@@ -257,8 +256,8 @@ export class CheckpointCoder {
   }
 
   /**
-   * The serialised value that a blob stands for: compared with its hash, and not revived.
-   * @param channel for the error, where it is known
+   * The serialised value that a blob stands for: compared with its hash, but not revived.
+   * @param channel for the error, if it is known
    * @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "PLAINTEXT_REFUSED", "NEWER_FORMAT"
    */
   async payload(
@@ -313,7 +312,7 @@ export class CheckpointCoder {
   }
 
   /**
-   * One value that a manifest or a pending write refers to, as the serde wrote it. Reviving takes longer, and fails where a type isn't
+   * One value that a manifest or a pending write refers to, as the serde wrote it. Reviving takes longer, and fails if a type isn't
    * registered. @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "PLAINTEXT_REFUSED", "NEWER_FORMAT"
    */
   async serialized(...args: Parameters<ValueCoder["serialized"]>): Promise<Typed> {

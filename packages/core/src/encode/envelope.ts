@@ -4,7 +4,7 @@ import { CodecError, keyIdOf, pack, packNow, unpack, unpackNow, type Cipher } fr
 /** Largest value that is decoded, in bytes, unless a saver says otherwise. A hostile size is refused before allocating. */
 export const defaultMaxValueBytes = 512 * 1024 * 1024;
 
-/** What encrypts and decrypts. */
+/** The parts of a cipher that encrypt and decrypt. */
 export type Sealer = Pick<Cipher, "activeKey" | "seal" | "open">;
 
 /** The last steps of encoding and the first of decoding: compression, then optional encryption. */
@@ -18,8 +18,8 @@ export class Envelope {
   }
 
   /**
-   * `address` is bound to the bytes where encryption is on. `level`: zstd's; default the codec's. No promise where nothing has to
-   * be waited for.
+   * Returns no promise if nothing has to be waited for. `address` is bound to the bytes if encryption is on. `level`: zstd's; default the
+   * codec's.
    */
   wrap(raw: Uint8Array, address: string, level?: number): Uint8Array | Promise<Uint8Array> {
     const options = level === undefined ? {} : { level };
@@ -32,14 +32,14 @@ export class Envelope {
     return this.#cipher === undefined ? packed : this.#cipher.seal(packed, utf8(address));
   }
 
-  /** The id of the key that seals; undefined where nothing is encrypted. */
+  /** The id of the key that seals; undefined if nothing is encrypted. */
   get activeKey(): string | undefined {
     return this.#cipher?.activeKey;
   }
 
   /**
-   * Bytes as they would be sealed now, with the active key; what is inside stays as it is.
-   * @param name that anyone can read; see {@link Cipher.seal}
+   * Bytes as they would be sealed now, with the active key; their content stays unchanged.
+   * @param name a name that anyone can read; see {@link Cipher.seal}
    * @throws CodecError
    */
   async reseal(bytes: Uint8Array, address: string, name?: Uint8Array): Promise<Uint8Array> {
@@ -48,7 +48,7 @@ export class Envelope {
   }
 
   /**
-   * No promise where nothing has to be waited for.
+   * Returns no promise if nothing has to be waited for.
    * @throws CodecError on bytes that can't be decrypted or decompressed, or that claim to be too large
    */
   unwrap(bytes: Uint8Array, address: string): Uint8Array | Promise<Uint8Array> {
@@ -61,7 +61,7 @@ export class Envelope {
   }
 }
 
-/** Bytes that need no key. @throws CodecError `unknown-key` where they are sealed */
+/** Bytes that need no key. @throws CodecError `unknown-key` if they are sealed */
 function unsealed(bytes: Uint8Array): Uint8Array {
   const keyId = keyIdOf(bytes);
   if (keyId === undefined) return bytes;

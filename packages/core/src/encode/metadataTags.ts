@@ -3,7 +3,7 @@
  * carry all hashes of a filter (an index without values), and the saver compares exactly after decoding.
  */
 
-/** Never filtered by, and different in every checkpoint: kept out of the index, still compared. */
+/** Keys that filters never use and that differ in every checkpoint: kept out of the index, still compared. */
 const unindexed: ReadonlySet<string> = new Set(["parents", "counters_since_delta_snapshot"]);
 
 /** FNV-1a, 32 bits, signed (fits PostgreSQL's int4). */
@@ -59,7 +59,7 @@ function contains(value: unknown, wanted: unknown): boolean {
   return Object.is(value, wanted);
 }
 
-/** Whether metadata holds all that a filter names: containment, as PostgreSQL's `@>` has it. Undefined asks nothing. */
+/** Whether metadata holds all that a filter names: containment, as with PostgreSQL's `@>`. Undefined asks nothing. */
 export function matches(
   metadata: Readonly<Record<string, unknown>>,
   filter: Readonly<Record<string, unknown>> | undefined,

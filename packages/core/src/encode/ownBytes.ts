@@ -2,7 +2,7 @@ import { bodyAddress, ownerOf } from "./storedBody.ts";
 import { batchName } from "../operations/currentWrites.ts";
 import type { Address, Blob, ListedCheckpoint } from "../contract/tier.ts";
 
-/** One piece of stored bytes: where it is, and what encryption binds it to. */
+/** One piece of stored bytes: where it is, and the address that encryption binds it to. */
 export type StoredBytes = {
   readonly bytes: Uint8Array;
   readonly boundTo: string;
@@ -13,7 +13,7 @@ export type StoredBytes = {
   | { readonly kind: "blob"; readonly hash: string }
 );
 
-/** Record, pending writes and blobs of a listed checkpoint; of blobs, those that `seen` hasn't got, which it gets. */
+/** Record, pending writes and blobs of a listed checkpoint. Of the blobs, only those that `seen` lacks; they are added to it. */
 export function* bytesOfCheckpoint(
   { record, writes, blobs }: ListedCheckpoint,
   seen: Set<string>,
@@ -37,7 +37,7 @@ export function* bytesOfWrites(at: Address, writes: ListedCheckpoint["writes"]):
   }
 }
 
-/** Of blobs that a page shares, those that this checkpoint and its writes need. */
+/** Those blobs of a shared page that this checkpoint and its writes need. */
 function neededOf(
   named: readonly string[],
   writes: ListedCheckpoint["writes"],

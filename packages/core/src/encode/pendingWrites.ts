@@ -13,9 +13,9 @@ export interface EncodedWrite {
   readonly value: ValueRef;
 }
 
-/** What a batch says of itself; it stands in its first line, where readers of older versions don't look. */
+/** What a batch says about itself, in its first line, where readers of older versions don't look. */
 interface About {
-  /** Task path; absent where LangGraph named none. */
+  /** Task path; absent if LangGraph named none. */
   readonly p?: string;
   /** Writer's tag of the batch; absent in batches of older versions. */
   readonly w?: string;
@@ -64,7 +64,7 @@ export function encodeWrites(
   return { content: withChecksum(owner, blobs, concat([varint(json.length), json, ...inline])), blobs };
 }
 
-/** @throws RangeError, SyntaxError or TypeError where the bytes aren't what {@link encodeWrites} made for `owner` */
+/** @throws RangeError, SyntaxError or TypeError if the bytes aren't what {@link encodeWrites} made for `owner` */
 export function decodeWrites(
   owner: readonly string[],
   bytes: Uint8Array,
@@ -93,8 +93,8 @@ export interface OpenedBatch extends BatchOrigin {
 export interface TaskWrite extends EncodedWrite, WritePlace {}
 
 /**
- * What a series of batches, oldest first, comes to: a special channel's write replaces the earlier one in its place, a
- * regular write stands and later ones with its index are ignored. Makes repeating a batch harmless. In LangGraph's order.
+ * The result of a series of batches, oldest first: a special channel's write replaces the earlier one in its place; of regular writes with
+ * the same index, the first stands and later ones are ignored. So repeating a batch is harmless. Sorted in LangGraph's order.
  */
 export function mergeWrites(batches: readonly OpenedBatch[]): TaskWrite[] {
   const merged = new Map<string, TaskWrite>();

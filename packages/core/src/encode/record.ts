@@ -4,9 +4,9 @@ import { verified, withChecksum } from "./storedBody.ts";
 import type { BlobHash } from "../contract/tier.ts";
 
 /**
- * From which pending writes of its parent a checkpoint was made: tags of batches, or of writers, which stand for all that they
- * wrote there. The first one is who put the checkpoint. Undefined: all of them, as in what was imported or stored by older
- * versions.
+ * The pending writes of its parent that a checkpoint was made from: tags of batches, or of writers, which stand for all that they wrote
+ * there. The first one names the writer that put the checkpoint. Undefined: all of them, as in checkpoints that were imported, or stored by
+ * older versions.
  */
 export type Consumed = readonly [string, ...string[]] | undefined;
 
@@ -16,7 +16,7 @@ export type ValueRef = { readonly hash: BlobHash } | { readonly type: string; re
 /** A serialised value: the serde's type name and its bytes. */
 export type Typed = readonly [type: string, bytes: Uint8Array];
 
-/** One line of a manifest: a channel, its version and, where it has one, its value. */
+/** One line of a manifest: a channel, its version and its value, if it has one. */
 export interface ManifestEntry {
   readonly channel: string;
   readonly version: ChannelVersions[string] | undefined;
@@ -31,7 +31,7 @@ export interface DecodedBody {
   readonly header: Header;
   readonly metadata: Typed;
   readonly manifest: ReadonlyMap<string, ManifestEntry>;
-  /** From which pending writes of its parent the checkpoint was made. */
+  /** The pending writes of its parent that the checkpoint was made from. */
   readonly consumed: Consumed;
 }
 
@@ -50,13 +50,13 @@ interface Skeleton {
   readonly ts: string;
   readonly c: readonly ChannelLine[];
   readonly s: readonly SeenLine[];
-  /** Fields of the checkpoint that this version knows nothing of. */
+  /** Fields of the checkpoint that this version doesn't know. */
   readonly x?: Record<string, unknown>;
-  /** {@link Consumed}; absent for all. */
+  /** {@link Consumed}; absent: all. */
   readonly w?: NonNullable<Consumed>;
 }
 
-/** Encodes header, metadata and manifest; `owner` and the blobs are bound by a checksum. Also tells which blobs it names. */
+/** Encodes header, metadata and manifest; `owner` and the blobs are bound by a checksum. Also returns the blobs that it names. */
 export function encodeBody(
   owner: readonly string[],
   header: Header,
@@ -100,7 +100,7 @@ export function encodeBody(
   return { content: withChecksum(owner, blobs, concat(parts)), blobs };
 }
 
-/** @throws RangeError, SyntaxError or TypeError where the bytes aren't what {@link encodeBody} made for `owner` */
+/** @throws RangeError, SyntaxError or TypeError if the bytes aren't what {@link encodeBody} made for `owner` */
 export function decodeBody(
   owner: readonly string[],
   checkpointId: string,
@@ -152,7 +152,7 @@ export function decodeBody(
   };
 }
 
-/** When a checkpoint was made, as it says itself; one that doesn't is as old as can be. Milliseconds since 1970. */
+/** When a checkpoint was made, by its own timestamp; one without it counts as the oldest possible. Milliseconds since 1970. */
 export function madeAtMs({ header }: DecodedBody): number {
   const ms = Date.parse(header.ts);
   return Number.isNaN(ms) ? 0 : ms;
@@ -162,7 +162,7 @@ export function madeAtMs({ header }: DecodedBody): number {
 export function headerCopy({ channel_versions, versions_seen, v, id, ts, ...rest }: Header): Header {
   const seen = Object.entries(versions_seen).map(([node, versions]) => [node, { ...versions }] as const);
   return {
-    // Fields that this version knows nothing of are stored as JSON.
+    // Fields that this version doesn't know are stored as JSON.
     ...(Object.keys(rest).length === 0 ? {} : (JSON.parse(JSON.stringify(rest)) as object)),
     v,
     id,

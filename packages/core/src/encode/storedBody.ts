@@ -3,18 +3,18 @@ import type { Address, BlobHash } from "../contract/tier.ts";
 import { notEncoded } from "./valueErrors.ts";
 import { createHash } from "node:crypto";
 
-/** Whose bytes a body or batch is: its checksum covers this, so that a row that ended up elsewhere is noticed. */
+/** The owner of a body or batch. The checksum covers it, so that a row that ended up elsewhere is noticed. */
 export function ownerOf(at: Address, more: string): string[] {
   return [at.namespace, at.checkpointId, more];
 }
 
-/** What encryption binds a body to; not the thread, so that a thread can be copied as bytes. */
+/** The address that encryption binds a body to. The thread isn't part of it, so that a thread can be copied as bytes. */
 export function bodyAddress(owner: readonly string[]): string {
   return JSON.stringify(owner);
 }
 
 /**
- * A body as it is stored; no promise where nothing has to be waited for.
+ * A body as it is stored. Returns no promise if nothing has to be waited for.
  * @throws StratigraphError "KEY_UNAVAILABLE", "UNAVAILABLE"
  */
 export function wrapBody(
@@ -38,9 +38,8 @@ export function wrapBody(
 const checksumLength = 8;
 
 /**
- * First 8 bytes of SHA-256 over who owns the bytes, the blobs that they name, and the bytes: notices a flipped bit, a row that
- * ended up under another checkpoint, and values that changed places. The thread isn't part of it, so that threads can be copied
- * as bytes.
+ * First 8 bytes of SHA-256 over the owner of the bytes, the blobs that they name, and the bytes. It detects a flipped bit, a row that ended
+ * up under another checkpoint, and values that changed places. The thread isn't part of it, so that threads can be copied as bytes.
  */
 function checksum(owner: readonly string[], blobs: readonly BlobHash[], content: Uint8Array): Uint8Array {
   const bound = JSON.stringify([...owner, ...blobs]);
@@ -59,7 +58,7 @@ export function withChecksum(
   return joined;
 }
 
-/** The content, once its checksum holds. @throws RangeError where it doesn't */
+/** The content, if its checksum holds. @throws RangeError if it doesn't */
 export function verified(
   owner: readonly string[],
   blobs: readonly BlobHash[],

@@ -10,21 +10,21 @@ import type { Address, Blob, BlobHash } from "../contract/tier.ts";
 import { notEncoded, notStored, undecodable, unrevivable } from "./valueErrors.ts";
 import type { EncodedValue, NamedPayload, BlobEncoder } from "./blobEncoder.ts";
 
-/** What a listing remembers per channel, to save work on the next checkpoint: neighbours are much alike. */
+/** What a listing remembers per channel, to save work on the next checkpoint: neighbours are similar. */
 export type Series = Map<string, { hash: BlobHash; payload: Uint8Array; reader: IncrementalReader }>;
 
 /** Shortest value, in bytes, for which a reference to a blob is shorter than the value itself. */
 const worthReferring = 65;
 
-/** Shortest payload of the value before, in bytes, for which a value is serialised incrementally. */
+/** Shortest payload of the previous value, in bytes, for which a value is serialised incrementally. */
 const worthComparing = 4096;
 
 /** What a blob may hold besides the serialised bytes: its kind, and the name of the type. */
 const framing = 256;
 
 /**
- * A value as it was when it was captured: serialised, and no longer changed by what a graph does to it. A serde that answers
- * with a promise has been called.
+ * A value as it was when it was captured: serialised, and no longer changed by what a graph does to it. If the serde returns a promise, it
+ * has been called already.
  */
 export type CapturedValue = { readonly incremental: NamedPayload } | Dumped;
 
@@ -37,21 +37,21 @@ export type DecodedAhead = ReadonlyMap<string, { readonly hash: BlobHash; readon
 /** How values are read: kept for later puts to patch, or as one of a series. */
 export interface ValueReading {
   readonly remember?: boolean;
-  /** What is remembered needs no blobs. Follows from `remember`. */
+  /** Whether remembered values need no blobs. Follows from `remember`. */
   readonly known?: boolean;
   readonly series?: Series | undefined;
-  /** What is decoded already. */
+  /** Values that are decoded already. */
   readonly ahead?: DecodedAhead | undefined;
 }
 
-/** How a value is encoded: what the channel had before, the longest value that stays inline, and where blobs go. */
+/** How a value is encoded: the channel's previous value, the longest value that stays inline, and where blobs go. */
 export interface Encoding {
   readonly base?: ValueRef | undefined;
   readonly inline: number;
   readonly into: EncodedValue[];
 }
 
-/** Values to references and back: the only place where a serde is called. */
+/** Converts values to references, and back: the only place where a serde is called. */
 export class ValueCoder {
   readonly serde: SerializerProtocol;
   readonly blobs: BlobEncoder;
@@ -73,8 +73,8 @@ export class ValueCoder {
 
   /**
    * Serialises a value, before anything is awaited: what happens to it afterwards is no longer seen.
-   * @param base what the channel had before; arrays like it are serialised from where they changed
-   * @throws StratigraphError "SERIALIZATION"; where the serde answers with a promise, {@link encode} throws it
+   * @param base the channel's previous value; arrays like it are serialised from where they changed
+   * @throws StratigraphError "SERIALIZATION"; if the serde returns a promise, {@link encode} throws it
    */
   capture(at: Address, channel: string, value: unknown, base?: ValueRef): CapturedValue {
     const incremental = this.#captureIncrementally(hashOf(base), at, channel, value);
@@ -82,8 +82,8 @@ export class ValueCoder {
   }
 
   /**
-   * A reference to a captured value: inline up to `inline` bytes, else a blob, which goes to `into`. Infinity: inline, also
-   * where the thread has it already. No promise where nothing has to be waited for: most channels of a step are short.
+   * A reference to a captured value: inline up to `inline` bytes, else a blob, which goes to `into`. Infinity: inline, even if the thread
+   * has it already. Returns no promise if nothing has to be waited for: most channels of a step are short.
    */
   encode(at: Address, channel: string, captured: CapturedValue, how: Encoding): ValueRef | Promise<ValueRef> {
     if ("incremental" in captured) {
@@ -174,7 +174,7 @@ export class ValueCoder {
     }
   }
 
-  /** The payload of a value that is an array like the one before; undefined where it is another way or too short to gain. */
+  /** The payload of a value that is an array like the previous one; undefined if it is another kind of value, or too short to gain. */
   #captureIncrementally(
     base: BlobHash | undefined,
     at: Address,
@@ -199,7 +199,7 @@ export class ValueCoder {
     return this.blobs.named(Payload.of(payloadOf(type, bytes)));
   }
 
-  /** What wouldn't be read back isn't written. @throws StratigraphError "SERIALIZATION" */
+  /** Refuses a value that couldn't be read back. @throws StratigraphError "SERIALIZATION" */
   #checkLength(at: Address, channel: string, length: number): void {
     const { maxBytes } = this.blobs;
     if (length + framing <= maxBytes) return;
@@ -217,7 +217,7 @@ export class ValueCoder {
   dump(at: Address, channel: string, value: unknown): Dumped {
     try {
       if (this.#dumpsAtOnce) return { typed: (this.serde as StratigraphSerializer).dumps(value) };
-      // Serdes may give the bytes of a value back as they are, and only in a promise.
+      // Serdes may return the bytes of a value uncopied, and only later, in a promise.
       const mine = value instanceof Uint8Array ? Uint8Array.prototype.slice.call(value) : value;
       const dumped = this.serde.dumpsTyped(mine) as Typed | Promise<Typed>;
       if (!(dumped instanceof Promise)) return { typed: [dumped[0], dumped[1].slice()] };
@@ -253,7 +253,7 @@ export class ValueCoder {
     }
   }
 
-  /** Other serdes may hand on the bytes of a value as they are: what a graph then does to it must not reach what is remembered. */
+  /** Other serdes may return the bytes of a value uncopied: what a graph then does to them must not reach what is remembered. */
   #own(bytes: Uint8Array): Uint8Array {
     return this.serde instanceof StratigraphSerializer ? bytes : bytes.slice();
   }

@@ -5,7 +5,7 @@ import { messageOf } from "../serde/messageOf.ts";
 import type { SerializationReason } from "../serde/serializationError.ts";
 import type { Address } from "../contract/tier.ts";
 
-/** Why the codec or the cipher refused, where nothing is damaged. */
+/** Why the codec or the cipher refused bytes that aren't damaged. */
 const codecCodes: Readonly<Partial<Record<CodecErrorReason, ErrorCode>>> = {
   "unknown-tag": "NEWER_FORMAT",
   "unknown-dictionary": "NEWER_FORMAT",
@@ -26,7 +26,7 @@ function placeOf({ threadId, namespace, checkpointId }: Address, channel: string
   return channel === undefined ? at : `${at}, channel ${JSON.stringify(channel)}`;
 }
 
-/** What isn't damage, with its own code and the place; undefined for all else. */
+/** The error for a cause that is no damage, with its own code and the place; undefined for any other cause. */
 function otherThanDamage(
   { threadId, namespace, checkpointId }: Address,
   channel: string | undefined,
@@ -50,7 +50,7 @@ function otherThanDamage(
 }
 
 /**
- * What is thrown where stored bytes can't be decoded; names thread, checkpoint and channel, and the reason. Only bytes that
+ * The error that is thrown if stored bytes can't be decoded; it names thread, checkpoint and channel, and the reason. Only bytes that
  * aren't what was put are "CORRUPT": a key that is missing or can't be fetched is no damage.
  */
 export function undecodable(at: Address, channel: string | undefined, what: string, cause: unknown): Error {
@@ -72,7 +72,7 @@ export function undecodable(at: Address, channel: string | undefined, what: stri
   });
 }
 
-/** What is thrown where the serde can't revive a value whose bytes are, by hash or checksum, those that were put. */
+/** The error that is thrown if the serde can't revive a value whose bytes are, by hash or checksum, those that were put. */
 export function unrevivable(at: Address, channel: string, cause: unknown): Error {
   if (StratigraphError.is(cause)) return cause;
   const what = "its value can't be revived, though its bytes are those that were put";
@@ -88,12 +88,12 @@ export function unrevivable(at: Address, channel: string, cause: unknown): Error
   );
 }
 
-/** What is thrown where a value can't be encoded, as where its key can't be fetched: nothing was stored. */
+/** The error that is thrown if a value can't be encoded, for instance because its key can't be fetched: nothing was stored. */
 export function notEncoded(at: Address, channel: string | undefined, cause: unknown): unknown {
   return otherThanDamage(at, channel, "nothing was stored", cause) ?? cause;
 }
 
-/** What is thrown where a serde refuses a value; names thread, checkpoint and channel, and repeats the serde's advice. */
+/** The error that is thrown if a serde refuses a value; names thread, checkpoint and channel, and repeats the serde's advice. */
 export function notStored(at: Address, channel: string, cause: unknown): Error {
   const { threadId, namespace, checkpointId } = at;
   const where = `Thread ${JSON.stringify(threadId)}, checkpoint ${checkpointId}, channel ${JSON.stringify(channel)}`;

@@ -26,7 +26,7 @@ import { CorruptionError } from "../contract/errors.ts";
 /** Longest pending write, in bytes, kept in its batch. Longer ones become blobs, which a channel of equal bytes then shares. */
 const inlineWrite = 2048;
 
-/** What LangGraph puts by putWrites, as it was then. */
+/** What LangGraph puts by putWrites, as it was at the time of the call. */
 export interface CapturedWrites extends BatchOrigin {
   readonly taskId: string;
   readonly writes: readonly {
@@ -48,7 +48,7 @@ export interface DecodedWrite extends WritePlace {
   readonly value: unknown;
 }
 
-/** Between LangGraph's pending writes and a tier's batches. */
+/** Converts LangGraph's pending writes to a tier's batches, and back. */
 export class WriteCoder {
   readonly #coder: ValueCoder;
   readonly #envelope: Envelope;
@@ -71,7 +71,8 @@ export class WriteCoder {
   /**
    * Encodes captured writes as one batch.
    *
-   * @param early their checkpoint isn't known to be stored: they share no blobs, as pruning only sees what checkpoints need
+   * @param early whether it isn't known that their checkpoint is stored: then they share no blobs, as pruning only sees what checkpoints
+   * need
    */
   async encode(
     at: Address,
@@ -93,7 +94,7 @@ export class WriteCoder {
     return { batch: { taskId, blobs, body }, values, relies: values.some(({ blob }) => blob === undefined) };
   }
 
-  /** A batch without writes: its task id is all that it says. See {@link rewindTask}. */
+  /** A batch without writes: only its task id says anything. See {@link rewindTask}. */
   async encodeMark(at: Address, taskId: string): Promise<WriteBatch> {
     const { batch } = await this.encode(at, { taskId, taskPath: "", writer: undefined, writes: [] }, true);
     return batch;
@@ -102,8 +103,8 @@ export class WriteCoder {
   /**
    * The pending writes of a checkpoint, merged, in the order in which LangGraph applies them: see `compareWrites`.
    * @param only.channels leaves out all others
-   * @param only.child instead of what is pending: what a child of the checkpoint was made from, as its body tells
-   * @throws CorruptionError, also where a batch is missing that `only.child` was made from
+   * @param only.child instead of what is pending: what a child of the checkpoint was made from, as its body says
+   * @throws CorruptionError, also if a batch is missing that `only.child` was made from
    */
   async decode(
     at: Address,
@@ -122,7 +123,8 @@ export class WriteCoder {
   ): Promise<readonly OpenedBatch[]> {
     if (child === undefined) return pendingBatches(await this.open(at, batches));
     const counted = new Set(currentWrites(batches, child.checkpointId));
-    // A child that says what it was made from knows best: a copy of one from before the checkpoint was wound back is in no mark.
+    // The child's own record of what it was made from comes first: a copy of a child from before the checkpoint was wound back is named in
+    // no mark.
     const made = batches.filter(
       (batch) =>
         counted.has(batch) || (child.consumed !== undefined && rewindMark(batch.taskId) === undefined),
@@ -135,9 +137,9 @@ export class WriteCoder {
   }
 
   /**
-   * What a copy in another format has of a checkpoint: what is pending, and what durability "exit" left there for one child alone.
-   * Other formats can't say for which child, so that one is chosen.
-   * @param chosen asked only where there is such a thing
+   * The pending writes of a checkpoint that a copy in another format gets: what is pending, and what durability "exit" left there for one
+   * child alone. Other formats can't say for which child, so one child is chosen.
+   * @param chosen called only if there are such writes
    */
   async forCopy(
     at: Address,
@@ -153,7 +155,7 @@ export class WriteCoder {
     return await this.#revived(at, [...pending, ...made], blobs, undefined);
   }
 
-  /** What is pending, of batches that were opened before. */
+  /** What is pending in batches that were opened before. */
   async pending(
     at: Address,
     batches: readonly OpenedBatch[],
@@ -189,7 +191,7 @@ export class WriteCoder {
 
   /**
    * What is pending, in the order in which LangGraph applies it, values not revived.
-   * @param child instead: what is there of what this child of the checkpoint was made from, as its body tells
+   * @param child instead of what is pending: what this child was made from, as its body says, as far as it is there
    * @throws CorruptionError
    */
   async unrevived(
@@ -205,7 +207,7 @@ export class WriteCoder {
     return new Set(mergeWrites(await this.open(at, batches)).map(({ channel }) => channel));
   }
 
-  /** Batches as they were written, values not revived; of a checkpoint that was wound back, those that count now. @throws CorruptionError */
+  /** Batches as they were written, values not revived; if the checkpoint was wound back, those that count now. @throws CorruptionError */
   async open(at: Address, batches: readonly StoredWriteBatch[]): Promise<OpenedBatch[]> {
     return await this.#opened(at, currentWrites(batches));
   }

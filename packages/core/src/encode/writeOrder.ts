@@ -1,6 +1,6 @@
 /** What decides the place of a pending write among those of its checkpoint. */
 export interface WritePlace {
-  /** LangGraph's path of the task (from 1.5 on); "" where none is known. */
+  /** LangGraph's path of the task (from 1.5 on); "" if none is known. */
   readonly taskPath: string;
   readonly taskId: string;
   readonly index: number;
@@ -17,7 +17,7 @@ export function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at += 1) {
     if (a.charCodeAt(at) === b.charCodeAt(at)) continue;
-    // Where the character began one unit earlier, the halves that differ belong to it.
+    // If the character began one unit earlier, the differing halves belong to it.
     const from = at > 0 && isHighSurrogate(a.charCodeAt(at - 1)) ? at - 1 : at;
     return a.codePointAt(from)! - b.codePointAt(from)! || a.codePointAt(at)! - b.codePointAt(at)!;
   }

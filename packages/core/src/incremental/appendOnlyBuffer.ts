@@ -1,5 +1,5 @@
 /**
- * A growing buffer that several values share, each of which continues the one before, as the versions of a conversation do.
+ * A growing buffer that several values share. Each value continues the previous one, as the versions of a conversation do.
  * Bytes that were added never change.
  */
 export class AppendOnlyBuffer {
@@ -51,14 +51,14 @@ export class AppendOnlyBuffer {
     this.#length += this.#bytes.write(text, this.#length);
   }
 
-  /** The first `length` bytes, which were added, without a copy. */
+  /** The first `length` bytes, without a copy. They must have been added. */
   prefix(length: number): Uint8Array {
     return new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset, length);
   }
 
   /**
-   * The first `length` bytes followed by `end`. Where nothing was added after these bytes, this writes `end` into the free room
-   * behind them instead of copying them, so the result is valid only until the next bytes are added: see
+   * The first `length` bytes followed by `end`. If nothing was added after these bytes, this writes `end` into the free room
+   * behind them instead of copying them. The result is then valid only until the next bytes are added: see
    * `Payload.temporaryView`.
    */
   temporaryPrefixWith(length: number, end: Uint8Array): Uint8Array {

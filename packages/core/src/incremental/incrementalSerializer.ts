@@ -46,7 +46,7 @@ export class IncrementalSerializer {
       : undefined;
   }
 
-  /** The value's payload and its hash; undefined where it is no array. @throws SerializationError */
+  /** The value's payload and its hash; undefined if it is no array. @throws SerializationError */
   payload(at: Address, channel: string, value: unknown): NamedPayload | undefined {
     const key = keyOf(at, channel);
     const last = this.#lastOf(key);

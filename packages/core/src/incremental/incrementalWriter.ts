@@ -16,11 +16,10 @@ const OPEN = Uint8Array.of(0x5b);
 const CLOSE = Uint8Array.of(0x5d);
 
 /**
- * Writes the versions of one array as JSON, such as a growing list of messages. Items at the beginning that are what they were
- * in the version before aren't serialised again, and new items are appended to the bytes that are there. The identity of an
- * object isn't taken as a proof that it is the same, because graphs may change messages in place: each item is compared with a
- * snapshot, part by part. Strings that are the same object cost nothing (610 messages, one of them new: 0.3 ms, against 2.3 ms for
- * serialising all).
+ * Writes the versions of one array as JSON, such as a growing list of messages. Unchanged items at the beginning aren't serialised
+ * again, and new items are appended to the existing bytes. The identity of an object doesn't prove that it is unchanged, because
+ * graphs may change messages in place: each item is compared with a snapshot, part by part. Strings that are the same object cost
+ * nothing (610 messages, one of them new: 0.3 ms, against 2.3 ms for serialising all).
  */
 export class IncrementalWriter {
   #buffer = AppendOnlyBuffer.withRoomFor(0);
@@ -28,7 +27,7 @@ export class IncrementalWriter {
   /** Where each item ends in the buffer. */
   #ends: number[] = [];
 
-  /** @throws SerializationError as {@link Encoder}; the version before stays remembered then */
+  /** @throws SerializationError as {@link Encoder}; the previous version then stays remembered */
   write(list: readonly unknown[], encoder: Encoder, head: Uint8Array): WrittenArray {
     const same = this.#sameItems(list, encoder, head.length);
     const start = same === 0 ? head.length + 1 : this.#ends[same - 1]!;

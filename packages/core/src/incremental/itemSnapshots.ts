@@ -3,7 +3,7 @@ import { LATE_FIELDS } from "../serde/langChainObject.ts";
 import type { JsonRecord } from "../serde/records.ts";
 import type { TypeRegistry } from "../serde/typeRegistry.ts";
 
-/** What objects of one kind have in common: what the serializer takes them for, their class, and the names of their parts. */
+/** What objects of one kind have in common: how the serializer treats them, their class, and the names of their parts. */
 interface Shape {
   readonly kind: "list" | "fields" | "langchain";
   readonly prototype: object;
@@ -26,7 +26,7 @@ const UNKNOWN = Symbol("unknown");
 /**
  * Copies of all that the serializer looks at in the items of a list, to tell later whether an item changed. Items may consist of
  * primitives, arrays, plain objects, Documents and LangChain objects, whichever copy of their package made them. The copies share
- * strings with the items, but no objects. All parts stand in one array, in the order in which they are compared: fetching memory
+ * strings with the items, but no objects. All parts are in one array, in the order in which they are compared: fetching memory
  * is what takes the time, and a list of messages has a few thousand parts.
  */
 export class ItemSnapshots {
@@ -42,7 +42,7 @@ export class ItemSnapshots {
     return this.#starts.length;
   }
 
-  /** Adds an item as it is now. Serialise it first: that refuses cycles, on which this would not end. */
+  /** Adds an item as it is now. Serialise it first: that refuses cycles, on which this method would not end. */
   add(item: unknown, registry: TypeRegistry): void {
     const start = this.#parts.length;
     this.#starts.push(start);
@@ -69,14 +69,14 @@ export class ItemSnapshots {
   }
 
   /**
-   * Whether an item would be serialised to the same bytes as when it was added. Undefined where there is no snapshot of it.
+   * Whether an item would be serialised to the same bytes as when it was added. Undefined if there is no snapshot of it.
    */
   isSame(index: number, item: unknown): boolean | undefined {
     this.#at = this.#starts[index]!;
     return this.#parts[this.#at] === UNKNOWN ? undefined : this.#same(item);
   }
 
-  /** Adds the parts of a value; false where it has a part that no snapshot can be taken of. */
+  /** Adds the parts of a value; false if it has a part that no snapshot can be taken of. */
   #push(value: unknown, registry: TypeRegistry): boolean {
     if (typeof value === "function" || typeof value === "symbol") return false;
     if (typeof value !== "object" || value === null) {

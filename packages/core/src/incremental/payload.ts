@@ -29,7 +29,7 @@ export class Payload {
   }
 
   /**
-   * All bytes, valid only until the buffer is appended to: `end` stands in the shared buffer, where the next version of the value
+   * All bytes, valid only until the buffer is appended to: `end` is in the shared buffer, where the next version of the value
    * overwrites it. Use them before anything is awaited; take {@link bytes} to keep them. Three places keep
    * this contract: this method; `AppendOnlyBuffer.temporaryPrefixWith`, which writes `end`; and
    * `IncrementalWriter`, which overwrites it.

@@ -4,7 +4,7 @@ import type { AppendOnlyBuffer } from "./appendOnlyBuffer.ts";
 import type { Payload } from "./payload.ts";
 import type { BlobHash } from "../contract/tier.ts";
 
-/** A series of patches, each on the one before. */
+/** A series of patches, each on the previous one. */
 export interface Chain {
   readonly depth: number;
   /** Size of the patches as they are stored. */
@@ -12,15 +12,15 @@ export interface Chain {
 }
 
 /**
- * What is remembered of a stored value. Chains have two levels. On the upper level each patch stands on the parent's value. Where
+ * What is remembered of a stored value. Chains have two levels. On the upper level each patch is on the parent's value. When
  * such a chain is cut, a new one begins with a patch on the value where the old one began: these patches are the lower level. So
- * a cut costs a patch instead of a whole value, and a history grows with what happened in it, not with what it holds.
+ * a cut costs a patch instead of a whole value, and the size of a history depends on what happened in it, not on what it holds.
  */
 export interface CachedPayload {
   readonly payload: Payload;
   /** The whole blob at the bottom: its stored size, and the length of the payload in it. In bytes. */
   readonly whole: { readonly stored: number; readonly length: number };
-  /** The value where the present chain began; undefined where it is this value. */
+  /** The value where the present chain began; undefined if it is this value. */
   readonly beginning: BlobHash | undefined;
   /** The patches from the chain's beginning up to this value. */
   readonly sinceBeginning: Chain;
@@ -34,7 +34,7 @@ interface Entry {
   readonly cached: CachedPayload;
 }
 
-/** The values whose payloads share a buffer. The least recently used stands first. */
+/** The values whose payloads share a buffer. The least recently used comes first. */
 interface Sharers {
   readonly entries: Set<Entry>;
 }
@@ -42,7 +42,7 @@ interface Sharers {
 /** What an entry takes besides its payload, in bytes; a generous estimate. */
 const entryBytes = 256;
 
-/** Most values remembered in one buffer: a chain, where it began, and some that were tried beside it. */
+/** How many values are remembered in one buffer at most: a chain, where it began, and some that were tried as well. */
 const mostInOneBuffer = MAX_CHAIN_DEPTH + 86;
 
 /**
@@ -99,7 +99,7 @@ export class PayloadCache {
     if (!this.#buffers.has(buffer)) for (const each of entries) this.#drop(each);
   }
 
-  /** Counts a buffer's size again after something was added to it, whether or not that came to be stored. */
+  /** Counts a buffer's size again after something was added to it, even if that wasn't stored in the end. */
   recount(buffer: AppendOnlyBuffer): void {
     const sharers = this.#buffers.peek(buffer);
     if (sharers !== undefined) this.#buffers.set(buffer, { ...sharers });

@@ -1,6 +1,6 @@
 /** How much one maintenance may do, shared by its tasks. */
 export class Batch {
-  /** True where nothing may be changed: tasks only report what they would do. */
+  /** True if nothing may be changed: tasks only report what they would do. */
   readonly dryRun: boolean;
   #left: number;
 
@@ -15,7 +15,7 @@ export class Batch {
     return this.#left;
   }
 
-  /** Charges one thread; false where the batch is used up. */
+  /** Charges one thread; false if the batch is used up. */
   take(): boolean {
     if (this.#left === 0) return false;
     this.#left -= 1;

@@ -14,7 +14,7 @@ const down: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["UNAVAILABLE", "ARCHIVE
 
 /** Options of {@link inTurns}. */
 export interface Turns<Step> {
-  /** Keeps the lease, where it can. */
+  /** Keeps the lease, if it can. */
   readonly tier: Tier;
   /** Name of the lease that lets one process at a time do this. Absent: any process may, as nothing is changed. */
   readonly lease?: string | undefined;
@@ -32,9 +32,10 @@ export interface Turns<Step> {
 
 /**
  * Takes steps one by one, in one process at a time. Rests after each for nine times as long as it took (at least `pauseMs`, at most
- * 10 seconds), so that the work takes a tenth of the time however busy the machine is. Ends early when the lease is lost, the signal is aborted, or `isLast` says so.
- * @param steps undefined stands for a step that isn't reported, but is followed by a rest like any other
- * @returns the steps taken; undefined where another process has the lease
+ * 10 seconds), so that the work takes a tenth of the time however busy the machine is. Ends early if the lease is lost, the signal is
+ * aborted, or `isLast` says so.
+ * @param steps undefined is a step that isn't reported, but is followed by a rest like any other
+ * @returns the steps taken; undefined if another process has the lease
  */
 export async function inTurns<Step extends { readonly error?: unknown }>(
   steps: AsyncIterable<Step | undefined>,

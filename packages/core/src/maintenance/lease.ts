@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Tier } from "../contract/tier.ts";
 import { keepsLeases } from "../contract/tierExtensions.ts";
 
-/** A lease that is prolonged until it is given back. Where the tier keeps no leases, everybody gets it. */
+/** A lease that is prolonged until it is given back. If the tier keeps no leases, everybody gets it. */
 export class Lease {
   readonly #tier: Tier;
   readonly #name: string;
@@ -18,7 +18,7 @@ export class Lease {
     this.#forMs = forMs;
   }
 
-  /** Takes the lease; false where another holder has it. */
+  /** Takes the lease; false if another holder has it. */
   async take(): Promise<boolean> {
     if (!(await this.#ask(this.#forMs))) return false;
     this.#timer = setInterval(() => void this.#prolong(), this.#forMs / 4);

@@ -19,7 +19,7 @@ export interface StartMaintenanceOptions {
   readonly every: Duration;
 }
 
-/** Checks the options, as a misspelt `dryRun` would delete. @throws InvalidOptionError */
+/** Checks the options, because a misspelt `dryRun` would really delete. @throws InvalidOptionError */
 export function checkMaintainOptions(options: MaintainOptions): void {
   checkOptions(
     "maintain",

@@ -7,7 +7,7 @@ import type { MaintenanceReport, MaintenanceStep, MaintenanceTask } from "./step
 
 /** How much one maintenance does, and how long it rests in between. */
 export interface MaintenancePace {
-  /** Threads looked at or changed at most. */
+  /** How many threads are looked at or changed at most. */
   readonly batch: number;
   /** Shortest rest after each thread, in milliseconds; 0 is none. */
   readonly pauseMs: number;
@@ -20,7 +20,7 @@ export class Maintenance {
   readonly #pace: MaintenancePace;
   #isRunning = false;
 
-  /** @param tier keeps the lease, where it can */
+  /** @param tier keeps the lease, if it can */
   constructor(tier: Tier, tasks: readonly MaintenanceTask[], pace: MaintenancePace) {
     this.#tier = tier;
     this.#tasks = tasks;

@@ -12,7 +12,7 @@ export interface PruneDue {
 
 /**
  * A cheap check before pruneThread, which reads only the records of the thread's main line.
- * @param trimAfterMs the age at which checkpoints are pruned that aren't among the last `keepLast`; absent: at any age
+ * @param trimAfterMs the age at which checkpoints that aren't among the last `keepLast` are pruned; absent: at any age
  */
 export async function pruneDue(
   tier: Tier,

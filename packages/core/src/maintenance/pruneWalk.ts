@@ -7,7 +7,7 @@ import type { ResolvedRetention } from "./retentionOptions.ts";
 import { stepOf, type MaintenanceStep, type StepOutcome } from "./steps.ts";
 import { WrittenThreads } from "./writtenThreads.ts";
 
-/** How often in the time `trimAfter` all threads are looked at, because checkpoints may have reached that age. */
+/** How often all threads are looked at within the time `trimAfter`, because checkpoints may have reached that age. */
 const looksPerAge = 100;
 
 /**
@@ -39,7 +39,7 @@ export class PruneWalk {
 
   /**
    * A step for each thread that has checkpoints to prune.
-   * @param work prunes one; undefined where the thread keeps all its checkpoints after all
+   * @param work prunes one; undefined if the thread keeps all its checkpoints after all
    */
   async *steps(
     batch: Batch,

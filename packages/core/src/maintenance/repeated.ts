@@ -35,7 +35,7 @@ export function repeated(work: (signal: AbortSignal) => Promise<unknown>, everyM
   };
 }
 
-/** Stops all of them. As a tier may never answer, it waits for at most `longestMs`, and traces what it left behind. */
+/** Stops all of them. Waits for at most `longestMs`, because a tier may never answer; traces if something was left behind. */
 export async function stopAll(all: Iterable<Repeated>, longestMs: number): Promise<void> {
   const waiting = new AbortController();
   const stopped = Promise.all([...all].map((one) => one.stop())).finally(() => waiting.abort());

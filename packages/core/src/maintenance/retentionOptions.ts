@@ -15,20 +15,20 @@ export interface RetentionOptions {
    */
   readonly deleteAfter?: Duration | undefined;
   /**
-   * Of threads in use, this many newest checkpoints of each namespace stay, and those that `prune` always keeps. Older ones are
-   * pruned, or with a cold tier moved there. Default: all stay.
+   * How many of the newest checkpoints of each namespace stay in a thread in use, besides those that `prune` always keeps. Older
+   * ones are pruned, or moved to the cold tier if there is one. Default: all stay.
    */
   readonly keepLast?: number | undefined;
   /**
-   * Of threads in use, checkpoints older than this are pruned, or with a cold tier moved there. With `keepLast` as well, those
-   * stay that either option keeps. The newest always stays. Default: never.
+   * In threads in use, checkpoints older than this are pruned, or moved to the cold tier if there is one. With `keepLast` as well,
+   * checkpoints stay that either option keeps. The newest always stays. Default: never.
    */
   readonly trimAfter?: Duration | undefined;
   /** How many threads one maintenance looks at or changes at most. Default 100. */
   readonly batch?: number | undefined;
   /**
-   * Shortest pause after each thread. Default "20ms". If nine times as long as the thread took is more (up to 10 seconds), the
-   * pause is that long, so that maintenance works a tenth of the time. "0ms" makes no pauses, to work off a backlog.
+   * Shortest pause after each thread. Default "20ms". A pause takes nine times as long as the thread took if that is longer (up to
+   * 10 seconds), so that maintenance works a tenth of the time. "0ms" makes no pauses, to work off a backlog.
    */
   readonly pause?: Duration | undefined;
 }
@@ -50,7 +50,7 @@ export interface ResolvedRetention {
   readonly pauseMs: number;
 }
 
-/** How exactly tiers know when a thread was written. Milliseconds. */
+/** How precisely tiers know when a thread was written. Milliseconds. */
 export const writtenExactMs = 60_000;
 
 /** @throws InvalidOptionError */
@@ -73,7 +73,7 @@ export function resolveRetention(options: RetentionOptions): ResolvedRetention {
   };
 }
 
-/** Refuses to delete by age on a tier that couldn't spare a thread which is written to meanwhile. @throws InvalidOptionError */
+/** Refuses deletion by age on a tier that would also delete a thread that is written to meanwhile. @throws InvalidOptionError */
 export function checkRetention(tier: Tier, { deleteAfter }: RetentionOptions): void {
   if (deleteAfter === undefined || deletesUnchanged(tier)) return;
   throw new InvalidOptionError(

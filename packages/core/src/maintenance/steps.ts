@@ -23,7 +23,7 @@ export interface MaintenanceStep {
   readonly freed?: number | undefined;
   /** How many things a sweep removed. */
   readonly swept?: number | undefined;
-  /** False in a dry run, after an error, and where the thread was written to meanwhile and stays. */
+  /** False in a dry run, after an error, and if the thread was written to meanwhile and stays. */
   readonly done: boolean;
   /** Why it failed; the next maintenance tries again. */
   readonly error?: unknown;
@@ -31,7 +31,7 @@ export interface MaintenanceStep {
 
 /** Answer of `maintain`. */
 export interface MaintenanceReport {
-  /** False where another process, or another call, was running maintenance. */
+  /** False if another process, or another call, was running maintenance. */
   readonly ran: boolean;
   readonly steps: readonly MaintenanceStep[];
   /** Sum of the steps' bytes. */

@@ -3,7 +3,7 @@ import { sweeps } from "../contract/tierExtensions.ts";
 import type { Batch } from "./batch.ts";
 import { stepOf, type MaintenanceStep, type MaintenanceTask } from "./steps.ts";
 
-/** What is younger than this stays, because a run under way may need it. Milliseconds. */
+/** Anything younger than this stays, because a run under way may need it. Milliseconds. */
 const olderThanMs = 86_400_000;
 /** How often a tier is swept at most. Milliseconds. */
 const everyMs = 3_600_000;
@@ -16,7 +16,7 @@ const everyMs = 3_600_000;
 export function sweepsTiers(tiers: readonly Tier[], now: () => number): MaintenanceTask {
   const sweptAtMs = new Map<Tier, number>();
   return async function* sweep({ dryRun }: Batch): AsyncGenerator<MaintenanceStep | undefined> {
-    // A tier can't tell what a sweep would remove.
+    // A tier can't say what a sweep would remove.
     if (dryRun) return;
     for (const tier of tiers) {
       if (!sweeps(tier) || now() < (sweptAtMs.get(tier) ?? Number.NEGATIVE_INFINITY) + everyMs) continue;

@@ -4,8 +4,8 @@ import type { Batch } from "./batch.ts";
 type IdleQuery = Pick<ThreadQuery, "writtenBeforeMs" | "includeEvicted">;
 
 /**
- * Threads of a query, least recently written first, a batch at a time. Each batch goes on where the one before ended, and after
- * the last thread with the first, so that threads that fail again and again don't keep the others from their turn.
+ * Threads of a query, least recently written first, a batch at a time. Each batch goes on where the previous one ended, and begins
+ * again after the last thread, so that threads that fail again and again don't keep the others from their turn.
  */
 export class ThreadWalk {
   readonly #tier: Tier;

@@ -3,22 +3,22 @@ import type { Batch } from "./batch.ts";
 
 /** By how much two writes may be seen in the wrong order: tiers round their times, and a write takes time to be seen. Milliseconds. */
 const overlapMs = 120_000;
-/** Most threads that are remembered as looked at; those beyond are looked at once more. */
+/** How many threads are remembered as looked at, at most. Any others are looked at once more. */
 const remembered = 10_000;
 
 /**
- * Threads written to since they were last looked at. Goes through them in passes, newest first: each pass ends where the one
- * before began. A thread that is written to moves to the front, so none is missed: the next pass finds it. Relies on the clock of
+ * Threads written to since they were last looked at. Goes through them in passes, newest first: each pass ends where the previous
+ * one began. A thread that is written to moves to the front, so none is missed: the next pass finds it. Relies on the clock of
  * the tier alone.
  */
 export class WrittenThreads {
   readonly #tier: Tier;
-  /** Of the pass under way: the last thread it went through, and the time of the newest write when it began. */
+  /** The last thread that the pass under way went through; and the time of the newest write when the pass began. */
   #after: ThreadInfo | undefined;
   #topMs: number | undefined;
   /** All threads last written before this have been looked at. */
   #floorMs = Number.NEGATIVE_INFINITY;
-  /** Threads that were looked at, as they were then, but were written so lately that the next pass meets them again. */
+  /** Threads, as they were when they were looked at, that were written so recently that the next pass meets them again. */
   readonly #looked = new Map<string, ThreadInfo>();
   /** Threads that failed and are tried again, even if nobody writes to them. */
   readonly #owed = new Map<string, ThreadInfo>();

@@ -4,7 +4,7 @@ interface HeldLock extends Omit<LockState, "held"> {
   readonly untilMs: number;
 }
 
-/** Locks in this process's memory. A lock that nobody has is forgotten, as one count of tokens serves all of them. */
+/** Locks in this process's memory. A lock that nobody holds is forgotten, because all locks share one count of tokens. */
 export class MemoryLocks {
   readonly #locks = new Map<string, HeldLock>();
   readonly #now: () => number;

@@ -12,7 +12,7 @@ import { TierSaver } from "../saver/tierSaver.ts";
  */
 export class MemorySaver extends TierSaver {
   /**
-   * @param source options, or (as LangGraph's MemorySaver has it) a serializer
+   * @param source options, or a serializer, as LangGraph's MemorySaver takes it
    * @throws InvalidOptionError
    */
   constructor(source: SerializerProtocol | SaverOptions = {}) {

@@ -107,9 +107,9 @@ function descending(a: string, b: string): number {
   return a < b ? 1 : -1;
 }
 
-/** Most threads without a checkpoint that are kept: tombstones, and pending writes that came early. The oldest are dropped first. */
+/** How many threads without a checkpoint are kept: tombstones, and pending writes that came early. The oldest are dropped first. */
 const mostHeadless = 100_000;
-/** Most of these threads that one call of `sweep` removes. */
+/** How many of these threads one call of `sweep` removes at most. */
 const mostSwept = 1000;
 
 /**
@@ -557,7 +557,7 @@ export class MemoryTier
     this.#ended = true;
   }
 
-  /** The thread to be written to. */
+  /** The thread to write to; an empty one if it isn't there. */
   #open(threadId: string): Thread {
     return this.#threads.get(threadId) ?? emptyThread();
   }
@@ -573,9 +573,9 @@ export class MemoryTier
     else this.#headless.delete(threadId);
   }
 
-  /** Notes a thread without a checkpoint. As these are kept for a while only, each one that comes drops those past their time. */
+  /** Notes a thread without a checkpoint. Such threads are kept only for a while: drops those that are too old, or too many. */
   #lostHeads(threadId: string): void {
-    // Its time begins anew, because whoever wrote to it or tagged it is about to put a checkpoint.
+    // Its time begins anew, because the caller that wrote to it or tagged it is about to put a checkpoint.
     this.#headless.delete(threadId);
     this.#headless.set(threadId, this.#now());
     for (const [oldest, sinceMs] of this.#headless) {
@@ -623,7 +623,7 @@ function infoOf(threadId: string, thread: Thread, { headTags }: ThreadQuery): Th
   return { ...info, headRecord: records.get(checkpointKey({ namespace: "", checkpointId: head })) };
 }
 
-/** Whether a record carries all tags. True where the record isn't here, because then it may. */
+/** Whether a record carries all tags. True if the record isn't here, because it may carry them. */
 function hasTags(record: CheckpointRecord | undefined, tags: readonly number[] = []): boolean {
   return record === undefined || tags.every((tag) => record.tags.includes(tag));
 }

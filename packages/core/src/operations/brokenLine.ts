@@ -13,8 +13,8 @@ const expiry =
   "Where threads expire or are evicted while they are in use, raise the storage's ttl or memory.";
 
 /**
- * The error of reading DeltaChannels along a line of checkpoints that breaks off. Pruning never leaves the line of a head so, but it
- * may that of an older checkpoint, which it keeps only for what newer ones need.
+ * Makes the error for a read of DeltaChannels whose line of checkpoints breaks off. Pruning never breaks the line of a head. It may
+ * break that of an older checkpoint, which it keeps only for what newer ones need.
  * @param from the checkpoint that was asked for
  */
 export async function brokenLineError(
@@ -45,7 +45,7 @@ export async function brokenLineError(
   );
 }
 
-/** The error of a put whose DeltaChannels would be rebuilt from a parent, or its pending writes, that were there, and aren't any more. */
+/** The error of a put whose DeltaChannels need a parent, or its pending writes, that were stored once and no longer are. */
 export function lostParent(
   tier: string,
   { threadId, namespace, checkpointId }: Address,
@@ -60,7 +60,7 @@ export function lostParent(
   );
 }
 
-/** Whether a tier has a checkpoint, be it one that lacks values. */
+/** Whether a tier has a checkpoint, even one that lacks values. */
 export async function isStored(tier: Tier, at: Address): Promise<boolean> {
   for await (const _ of tier.list({ ...at, recordsOnly: true, limit: 1 })) return true;
   return false;

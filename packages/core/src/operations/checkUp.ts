@@ -10,7 +10,7 @@ export type CheckResult = Pick<Diagnosis, "status" | "found" | "advice">;
 export interface Check {
   /** {@link Diagnosis.check} of what it finds. */
   readonly name: string;
-  /** Undefined where there is nothing to say. What it throws is a finding, too. */
+  /** Undefined if there is nothing to report. An error that it throws is a finding, too. */
   look(): Promise<CheckResult | undefined>;
 }
 
@@ -18,13 +18,13 @@ export interface Check {
 export interface CheckUp<Facts> {
   /** The storage's name. */
   readonly tier: string;
-  /** Where it is, for people: host and port, never a password. */
+  /** The storage's address for people: host and port, never a password. */
   readonly place: string;
   /** A command that tests from a shell whether it can be reached. */
   readonly test: string;
-  /** The first round trip. Nothing else is asked before it was answered. */
+  /** Makes the first round trip. Nothing else is asked before it is answered. */
   connect(): Promise<Facts>;
-  /** What to look at then, all at the same time. The first is about the connection itself. */
+  /** The checks that follow, all run at the same time. The first is about the connection itself. */
   checks(facts: Facts): readonly Check[];
 }
 
@@ -56,7 +56,7 @@ export async function checkUp<Facts>(
   return findings.flat();
 }
 
-/** Asks a tier how it is set up; of one that is no Diagnoser, only whether it can be reached. Never rejects. */
+/** Asks a tier how it is set up. If it is no Diagnoser, asks only whether it can be reached. Never rejects. */
 export async function diagnosisOf(tier: Tier, request: DiagnoseRequest): Promise<readonly Diagnosis[]> {
   if (diagnoses(tier)) return await tier.diagnose(request);
   const found = "It answers. It tells no more about itself.";
@@ -72,16 +72,16 @@ export async function diagnosisOf(tier: Tier, request: DiagnoseRequest): Promise
   );
 }
 
-/** Differences of clocks from which on they are worth a word, and from which on they do harm. Milliseconds. */
+/** Differences between clocks: from the first on they are reported, from the second on they do harm. Milliseconds. */
 const noticedSkewMs = 2_000;
 const harmfulSkewMs = 60_000;
 
 /**
- * What a server's clock says, against this process's.
+ * Compares a server's clock with this process's.
  * @param askedMs when the server was asked, by this process's clock; milliseconds since 1970
  * @param serverMs what the server said
  * @param answeredMs when the answer came
- * @param stepMs how finely the server tells the time
+ * @param stepMs the resolution of the server's clock, in milliseconds
  */
 export function clockFinding(askedMs: number, serverMs: number, answeredMs: number, stepMs = 1): CheckResult {
   const skewMs = serverMs + stepMs / 2 - (askedMs + answeredMs) / 2;

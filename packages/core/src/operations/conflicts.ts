@@ -9,7 +9,7 @@ export interface Conflict {
   readonly checkpointId: string;
   /** Oldest checkpoint of the branch. */
   readonly firstCheckpointId: string;
-  /** The main-line checkpoint that the branch departs from; absent where the thread was empty. */
+  /** The main-line checkpoint that the branch departs from; absent if the thread was empty. */
   readonly parentId: string | undefined;
   /** The head that won. */
   readonly lostTo: string;

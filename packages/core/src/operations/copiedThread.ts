@@ -16,15 +16,15 @@ import { blobsOf, type ThreadPart } from "./threadReading.ts";
 /** Decodes a blob and compares its content with the hash that names it. Throws if they differ. */
 export type BlobCheck = (hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>) => Promise<unknown>;
 
-/** Where a copy isn't like what was copied. */
+/** A difference between a copy and what was copied. */
 export interface CopyDifference {
   readonly at: Address;
   readonly what: string;
 }
 
 /**
- * What was copied of a thread, as digests, so that a copy can be compared that is read back in parts. A few hundred bytes for each
- * checkpoint, blob and batch of pending writes.
+ * Digests of what was copied of a thread, to compare them with a copy that is read back in parts. They take a few hundred bytes for
+ * each checkpoint, blob and batch of pending writes.
  */
 export class CopiedThread {
   readonly #check: BlobCheck;
@@ -33,7 +33,7 @@ export class CopiedThread {
   readonly #left = new Map<string, { readonly at: Address; readonly digest: string }>();
   readonly #keys = new Set<string>();
   readonly #blobs = new Map<BlobHash, string>();
-  /** Batches of pending writes that weren't read back yet, and those of them whose bytes must be the same. */
+  /** Batches of pending writes that weren't read back yet. `#bodies`: those of them whose bytes must be the same. */
   readonly #batches = new Map<string, Address>();
   readonly #bodies = new Map<string, Address>();
   /** Blobs of the copy that were found with all their bases, and whether all of their bytes are equal to those copied. */
@@ -45,7 +45,7 @@ export class CopiedThread {
     this.#isSame = isSame;
   }
 
-  /** @param brought pending writes that were appended just now, so that their bytes are those that are read back */
+  /** @param brought pending writes that were appended just now: they must be read back with the same bytes */
   add({ checkpoints }: ThreadPart, brought: PartContents["writes"]): void {
     for (const listed of checkpoints) {
       const at = pick(listed.record);
@@ -60,7 +60,7 @@ export class CopiedThread {
 
   /**
    * Compares a checkpoint of the copy.
-   * @returns what differs; undefined where nothing does, or where it wasn't copied
+   * @returns what differs; undefined if nothing does, or if the checkpoint wasn't copied
    * @throws what the check throws, if bytes there encode another value
    */
   async compare(copy: ListedCheckpoint): Promise<string | undefined> {
@@ -80,7 +80,7 @@ export class CopiedThread {
     return undefined;
   }
 
-  /** What wasn't found in the copy, once all of it was compared. */
+  /** Everything that wasn't found in the copy. Call it once all of the copy was compared. */
   *missing(): Generator<CopyDifference> {
     for (const { at } of this.#left.values()) yield { at, what: "its record is missing" };
     for (const at of this.#batches.values()) yield { at, what: "pending writes are missing" };
@@ -129,7 +129,7 @@ export function batchKey(
   return JSON.stringify([namespace, checkpointId, batch.taskId, batchDigest(batch)]);
 }
 
-/** As {@link batchKey}, and also with the stored bytes. */
+/** Like {@link batchKey}, but also includes the stored bytes. */
 function bodyKey(at: Address, batch: Pick<WriteBatch, "taskId" | "body">): string {
   return `${batchKey(at, batch)}${digestOf([], batch.body)}`;
 }

@@ -57,11 +57,11 @@ export async function inheritTags(tier: Tier, sourceId: string, targetId: string
 
 /** What a part adds to those that were appended before it. */
 export interface PartContents extends Omit<ThreadContents, "heads"> {
-  /** Whether blobs that it needs were appended before: then they must still be there. */
+  /** Whether it needs blobs that were appended before. These must still be there. */
   readonly relies: boolean;
 }
 
-/** Makes of the parts of a thread what is appended of them. Each blob comes once, with the first checkpoint that needs it. */
+/** Turns the parts of a thread into what is appended. Each blob comes once, with the first checkpoint that needs it. */
 export class PartMaker {
   readonly #as: string;
   readonly #brought = new Set<BlobHash>();
@@ -94,7 +94,7 @@ export class PartMaker {
 const copyMark = reservedNamespaces.copy;
 
 /**
- * The move of the head that says that a copy comes in parts. It is also what makes parts an import for a thread that was deleted before.
+ * The head move that says that a copy comes in parts. It also makes the parts an import, which a deleted thread accepts.
  * @param by who copies
  */
 export function comesInParts(by: string): HeadMove {
@@ -102,7 +102,7 @@ export function comesInParts(by: string): HeadMove {
 }
 
 /**
- * Copies a thread inside a tier. What a copy left to this id whose process was killed is removed first.
+ * Copies a thread inside a tier. First removes what an earlier copy to this id left if its process was killed.
  * @throws StratigraphError "THREAD_EXISTS"
  */
 export async function copyThread(tier: Tier, sourceId: string, targetId: string): Promise<void> {
@@ -111,14 +111,14 @@ export async function copyThread(tier: Tier, sourceId: string, targetId: string)
   else await copyByReading(tier, sourceId, targetId);
 }
 
-/** @throws StratigraphError "THREAD_EXISTS" if a thread has checkpoints that aren't what a killed copy left */
+/** @throws StratigraphError "THREAD_EXISTS" if a thread has checkpoints, unless a killed copy left them */
 async function refuseExisting(tier: Tier, threadId: string): Promise<void> {
   for await (const { record } of tier.list({ threadId, recordsOnly: true, limit: 1 }))
     if (!(await removeLeft(tier, threadId))) throw threadExists(threadId, record.checkpointId);
 }
 
 /**
- * Removes the checkpoints that a copy in parts left to a thread which has no heads, as its process was killed or the source changed.
+ * Removes the checkpoints of an unfinished copy in parts, whose process was killed or whose source changed. Such a thread has no heads.
  * @returns false if they are something else: a thread, an import, or one whose heads are lost
  */
 async function removeLeft(tier: Tier, threadId: string): Promise<boolean> {
@@ -136,11 +136,11 @@ async function removeLeft(tier: Tier, threadId: string): Promise<boolean> {
   return await tier.remove({ threadId, revision, checkpoints, dropBlobs, replaceBlobs: [], heads });
 }
 
-/** How often a thread is copied in parts, if somebody removes checkpoints of it meanwhile. */
+/** How often a copy in parts is tried at most, if somebody removes checkpoints of the source meanwhile. */
 const mostTries = 3;
 
 /**
- * Copies a thread by reading and appending it. One that is too large for one append is copied in parts, of which the last one brings the
+ * Copies a thread by reading and appending it. A thread that is too large for one append is copied in parts. The last part brings the
  * heads: until then nobody sees the copy. Pending writes of checkpoints that aren't there are left out.
  * @param tier where it is read
  * @param target where it is appended, and where its tags are. Default: `tier`
@@ -158,7 +158,7 @@ export async function copyByReading(
     const reading = await readInParts(tier, sourceId);
     if (reading === undefined) return false;
     const unlisted = unlistedHead(sourceId, reading);
-    // Somebody wrote to it while it was listed; or the bytes of the head are nowhere.
+    // Somebody wrote to the thread while it was listed, or the bytes of the head are nowhere.
     if (unlisted !== undefined && tries < mostTries) continue;
     if (unlisted !== undefined) throw new EvictedError(tier.name, unlisted);
     await inheritTags(target, sourceId, targetId);
@@ -183,7 +183,7 @@ function unlistedHead(threadId: string, { heads, keys }: ThreadReading): Address
 async function copyAtOnce(reading: ThreadReading, targetId: string, target: Tier): Promise<void> {
   const maker = new PartMaker(targetId);
   for await (const part of reading.parts()) {
-    // A deleted thread refuses records that name parents, as those of a pruned thread do, from everything but an import.
+    // A deleted thread accepts records that name parents only from an import. The records of a pruned thread name parents.
     const { revision } = await target.peek({ threadId: targetId, namespace: "" });
     const heads = movesOf(reading, revision === 0 ? [] : "any");
     await target.append({
@@ -200,7 +200,7 @@ async function copyInParts(reading: ThreadReading, targetId: string, target: Tie
   const by = randomUUID();
   const request = { threadId: targetId, onConflict: "refuse" } as const;
   const claimed = await target.append({ ...request, records: [], blobs: [], heads: [comesInParts(by)] });
-  // Whoever claimed it before is refused from now on, so that what is there stays.
+  // A caller that claimed the id earlier is refused from now on, so what is there stays.
   for await (const { record } of target.list({ threadId: targetId, recordsOnly: true, limit: 1 }))
     throw threadExists(targetId, record.checkpointId);
   const maker = new PartMaker(targetId);
@@ -222,13 +222,13 @@ async function copyInParts(reading: ThreadReading, targetId: string, target: Tie
     if (!isConflict && !StratigraphError.is(error, "STALE_READ")) throw error;
     const { head } = await target.peek({ threadId: targetId, namespace: copyMark });
     if (head !== by) throw threadExists(targetId, "another copy is made to it");
-    // Somebody began the thread meanwhile, and shall not find the copy in it.
+    // Somebody began the thread meanwhile, and must not find the copy in it.
     if (isConflict) await removeBrought(target, targetId, brought);
     throw error;
   }
 }
 
-/** Removes checkpoints from a thread that somebody began meanwhile. Blobs stay: what was begun may rely on them. Pruning finds them. */
+/** Removes checkpoints from a thread that somebody began meanwhile. Blobs stay, as the new thread may need them. Pruning finds them. */
 async function removeBrought(tier: Tier, threadId: string, checkpoints: readonly Address[]): Promise<void> {
   for (let tries = 0; tries < 8; tries += 1) {
     const { revision } = await tier.peek({ threadId, namespace: "" });

@@ -4,9 +4,9 @@ import { rewindMark } from "./rewindMark.ts";
 import type { WriteBatch } from "../contract/tier.ts";
 
 /**
- * The batches of pending writes that count. Without `child`, those are the batches that a run which goes on from their checkpoint
- * now gets to see; with `child`, the batches that this checkpoint was made from. They are all batches, unless the checkpoint was
- * wound back; see {@link RewindMark}.
+ * Returns the batches of pending writes that count. Without `child`, those are the batches that a run sees if it goes on from their
+ * checkpoint now; with `child`, the batches that this child was made from. All batches count, unless the checkpoint was wound back;
+ * see {@link RewindMark}.
  *
  * Marks name batches instead of relying on their order, because batches may be added twice: by an append that is repeated, and
  * when an archived checkpoint is restored after new batches were added to it.

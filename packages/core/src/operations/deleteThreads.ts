@@ -15,7 +15,7 @@ export type ThreadSelection =
 export interface DeleteThreadsOptions {
   /** Only reports what would be deleted. Default false. */
   readonly dryRun?: boolean | undefined;
-  /** Most threads that one call deletes; repeat the call while `complete` is false. Default 10,000. */
+  /** How many threads one call deletes at most; repeat the call while `complete` is false. Default 10,000. */
   readonly limit?: number | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface DeletedThread {
   readonly reason?: string | undefined;
 }
 
-/** What stays of deleted threads, and in which tier. */
+/** What remains of deleted threads, and in which tier. */
 export interface TierRemainder extends Remainder {
   readonly tier: string;
 }
@@ -62,7 +62,7 @@ type CheckedSelection =
   | { readonly forms: readonly (readonly ThreadTag[])[] }
   | { readonly threadIds: readonly string[] };
 
-/** What is to be deleted, checked. @throws InvalidOptionError, InvalidAddressError */
+/** Checks what is to be deleted. @throws InvalidOptionError, InvalidAddressError */
 export function checkSelection(
   selection: ThreadSelection,
   options: DeleteThreadsOptions,

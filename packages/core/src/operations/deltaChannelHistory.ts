@@ -11,7 +11,7 @@ import { brokenLineError } from "./brokenLine.ts";
 /** How many ancestors are read at once. With its default settings, LangGraph writes snapshots far more often. */
 const pageOfAncestors = 1000;
 
-/** The next ancestors of a checkpoint, nearest first; none where its parent isn't there, or it has none. */
+/** The next ancestors of a checkpoint, nearest first; none if it has no parent, or the parent isn't there. */
 async function ancestors(
   tier: Tier,
   child: Line,
@@ -38,7 +38,7 @@ interface Line extends Address, Pick<DecodedBody, "manifest" | "consumed"> {
  * that its child on this path was made from.
  *
  * @param find the checkpoint `from`, from memory or read
- * @throws CorruptionError, NotFoundError, EvictedError where an ancestor or a write isn't there that a value is rebuilt from
+ * @throws CorruptionError, NotFoundError, EvictedError if an ancestor or a write that a value is rebuilt from isn't there
  */
 export async function deltaChannelHistory(
   tier: Tier,
@@ -57,7 +57,7 @@ export async function deltaChannelHistory(
     if (found === undefined && from.checkpointId === undefined) throw new EvictedError(tier.name, start);
     let child: Line | undefined = found && { ...start, ...found };
     const met = new Set<string>();
-    // A checkpoint that nobody ever saw has no history, as LangGraph wants it.
+    // As LangGraph expects, a checkpoint that never existed has an empty history.
     while (child !== undefined && open.size > 0) {
       const page = await ancestors(tier, child, open);
       for (const stored of page) {

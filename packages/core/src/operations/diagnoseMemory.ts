@@ -2,7 +2,7 @@ import type { DiagnoseRequest, Diagnosis } from "../contract/tierExtensions.ts";
 import { checkUp, type CheckResult } from "./checkUp.ts";
 
 /**
- * What there is to say of a tier in this process's memory.
+ * Diagnoses a tier in this process's memory.
  * @param threads counts its threads; throws once the tier was closed
  */
 export async function diagnoseMemory(

@@ -17,12 +17,12 @@ export interface TierHealth {
   readonly error?: unknown;
   /**
    * The tier's circuit breaker in a stack: "open" while the tier isn't asked because it failed, "half-open" while one call tries it.
-   * Absent where it is closed, and outside stacks.
+   * Absent if it is closed, and outside stacks.
    */
   readonly breaker?: "open" | "half-open" | undefined;
-  /** Of a hot tier of a stack: what this process read and copied. */
+  /** Only for a hot tier of a stack: what this process read from it and copied to it. */
   readonly copies?: CopyHealth | undefined;
-  /** Of a tier that spreads threads over several databases: the state of each. The tier is ok while any of them is. */
+  /** Only for a tier that spreads threads over several databases: the state of each. The tier is ok while any of them is. */
   readonly shards?: readonly TierHealth[] | undefined;
 }
 
@@ -99,7 +99,7 @@ export async function tierHealth(
   }
 }
 
-/** One cheap round trip to a tier, also to one that has no `ping`. @throws what a call would throw */
+/** Makes one cheap round trip to a tier, even if it has no `ping`. @throws what a call would throw */
 export async function pingTier(tier: Tier): Promise<void> {
   if (tier.ping !== undefined) await tier.ping();
   // No application's thread ids begin like this, so there is no such thread.

@@ -20,17 +20,17 @@ export interface Node {
 export interface Thread {
   readonly revision: number;
   readonly nodes: readonly Node[];
-  /** Records of namespaces that are kept whole. Only their values matter here; {@link heads} has no heads of theirs. */
+  /** Records of namespaces that are kept whole. Only their values matter here; {@link heads} doesn't contain their heads. */
   readonly untouched: readonly Pick<Node, "record" | "writeBlobs">[];
   readonly heads: ReadonlyMap<string, string>;
   readonly byKey: ReadonlyMap<string, Node>;
 }
 
-/** Which checkpoints of every namespace stay: those that either of these keeps, and those that are always kept. */
+/** Says which checkpoints of every namespace stay: those that `keepLast` or `fromMs` keeps, and those that are always kept. */
 export interface KeepRule {
   /** How many stay, from the head back. At least 1. */
   readonly keepLast: number;
-  /** All stay that were made at this instant or later. Milliseconds since 1970. */
+  /** Checkpoints that were made at this instant or later all stay. Milliseconds since 1970. */
   readonly fromMs?: number | undefined;
 }
 
@@ -109,7 +109,7 @@ export function withDeltaChains(thread: Thread, kept: Set<Node>): Set<Node> {
   return kept;
 }
 
-/** New heads for those that are removed: the nearest ancestor that stays, or else the newest main-line checkpoint that stays. */
+/** New heads that replace removed ones: the nearest ancestor that stays, or else the newest main-line checkpoint that stays. */
 export function headsAfter(thread: Thread, kept: ReadonlySet<Node>): { namespace: string; to?: string }[] {
   const moves: { namespace: string; to?: string }[] = [];
   for (const [namespace, head] of thread.heads) {

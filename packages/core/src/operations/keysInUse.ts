@@ -12,15 +12,15 @@ export interface KeysInUseOptions {
   /** Only these threads. Default: all that have checkpoints. */
   readonly threadIds?: readonly string[] | undefined;
   /**
-   * Told of each thread that is damaged, whose `data.threadId` names it: nothing of it is counted, and it may hold something under any key.
-   * Default: the first of them ends the call by its error.
+   * Called with the error of each damaged thread, which `data.threadId` names. Nothing of the thread is counted, and it may hold something
+   * under any key. Default: the first such error is thrown.
    */
   readonly onDamaged?: ((error: StratigraphError) => void) | undefined;
 }
 
 /** How much is stored under one key. */
 export interface KeyUse {
-  /** Absent for what isn't encrypted. */
+  /** Absent for data that isn't encrypted. */
   readonly keyId?: string | undefined;
   /** Threads that hold something under it. In a stack, an archived thread that also has a part in the warm tier counts twice. */
   readonly threads: number;
@@ -34,9 +34,9 @@ export interface KeyUse {
 
 /** What {@link keysInUse} finds. */
 export interface KeysInUse {
-  /** Ordered by key id; what isn't encrypted comes first. */
+  /** Ordered by key id; data that isn't encrypted comes first. */
   readonly keys: readonly KeyUse[];
-  /** Blobs that no checkpoint names any more, which can't be read to tell their key. `reencrypt` removes them where it can. */
+  /** Blobs that no checkpoint names any more. They can't be read, so their key is unknown. `reencrypt` removes them if it can. */
   readonly unlisted: number;
 }
 
@@ -48,7 +48,7 @@ const counted = { record: "records", write: "writes", blob: "blobs" } as const;
 /**
  * Which keys a tier's data is encrypted with. Reads everything once, a page at a time, and decrypts nothing. In a stack it asks
  * the tiers that own data, not those that hold copies.
- * @throws InvalidOptionError, InvalidAddressError; StratigraphError "NEWER_FORMAT"; CorruptionError, unless `onDamaged` is told
+ * @throws InvalidOptionError, InvalidAddressError; StratigraphError "NEWER_FORMAT"; CorruptionError, unless there is `onDamaged`
  */
 export async function keysInUse(tier: Tier, options: KeysInUseOptions = {}): Promise<KeysInUse> {
   checkOptions("keysInUse", options, names);
@@ -131,7 +131,7 @@ async function* threadsOf(
   }
 }
 
-/** Everything that a tier holds of a thread, also pending writes without a checkpoint. Adds the hashes of blobs to `seen`. */
+/** Everything that a tier holds of a thread, including pending writes without a checkpoint. Adds the hashes of blobs to `seen`. */
 export async function* bytesOfThread(
   owner: OwningTier,
   threadId: string,

@@ -15,11 +15,11 @@ export interface ThreadListOptions {
   /** Only threads that carry all of these tags (`threadTags`, `tagThread`): `{ user_id: "anna" }`. */
   readonly tag?: Tags | undefined;
   /**
-   * Default "newest": most recently written first. A thread that is written to between two pages moves to the front, past the cursor: a
-   * walk over all threads takes "oldest", in which such a thread moves to the end, and comes again rather than not at all.
+   * Default "newest": most recently written first. A thread that is written to between two pages moves to the front, past the cursor, and
+   * is missed. To walk over all threads, pass "oldest": such a thread then moves to the end. It may be listed twice, but is never missed.
    */
   readonly order?: "newest" | "oldest" | undefined;
-  /** `cursor` of the page before, of the same order. */
+  /** `cursor` of the previous page, with the same order. */
   readonly cursor?: string | undefined;
   /** Default 100. */
   readonly limit?: number | undefined;
@@ -74,13 +74,13 @@ function checkThreadListOptions(options: ThreadListOptions): void {
     throw new InvalidOptionError("cursor", shown(cursor), "Pass the cursor of an earlier page as it was.");
   checkFilter(filter);
   for (const [key, value] of Object.entries(filter ?? {})) {
-    // An undefined value would ask for nothing, and everybody's threads would be the answer.
+    // An undefined value would filter nothing, so the answer would be everybody's threads.
     if (value === undefined)
       throw new InvalidOptionError(`filter.${key}`, "undefined", "Give it a value, or leave it out.");
   }
 }
 
-/** How many records are looked up at the same time, where a tier doesn't list them with the threads. */
+/** How many records are looked up at the same time, if a tier doesn't list them with the threads. */
 const lookedUpTogether = 16;
 
 /** Threads of a tier, a page at a time. @throws InvalidOptionError */
@@ -118,8 +118,8 @@ export async function listThreads(
 }
 
 /**
- * Threads, without those that hold nothing but tool calls, or a copy that isn't complete, which no graph knows. If tags are asked for, these are among them, so that
- * a deletion by tags misses nothing.
+ * Threads that a graph knows. Threads that hold only tool calls, or an incomplete copy, are left out. They are included if tags are
+ * asked for, so that a deletion by tags misses nothing.
  * @param pageSize how many threads the tier is asked for at a time
  */
 async function* withCheckpoints(
@@ -143,7 +143,7 @@ async function* withCheckpoints(
   }
 }
 
-/** Whether a thread without a root head has calls, events, or a copy that isn't complete. */
+/** Whether a thread without a root head has calls, events, or an incomplete copy. */
 async function holdsRecords(tier: Tier, threadId: string): Promise<boolean> {
   const { calls, events, copy } = reservedNamespaces;
   for (const namespace of [calls, events, copy])
@@ -180,7 +180,7 @@ async function headMatches(
   return matches(metadata as Record<string, unknown>, filter);
 }
 
-/** Reads the record of a root head that wasn't listed with its thread: the tier can't, or the thread is archived. */
+/** Reads the record of a root head that wasn't listed with its thread, because the tier can't or the thread is archived. */
 async function headRecord(tier: Tier, { threadId, head }: ThreadInfo): Promise<CheckpointRecord | undefined> {
   if (head === undefined) return undefined;
   const query = { threadId, namespace: "", checkpointId: head, recordsOnly: true };

@@ -11,7 +11,7 @@ export interface PromoteOptions {
   readonly expected?: readonly string[] | undefined;
   /** Checkpoints that become the heads of subgraphs, by namespace. Other subgraphs get the head that they had at the checkpoint. */
   readonly subgraphs?: ReadonlyMap<string, string> | undefined;
-  /** What to write in the same append, to namespaces of no subgraph. Called with the heads of subgraphs that are moved too. */
+  /** Returns what to write in the same append, to namespaces of no subgraph. Called with the heads of subgraphs that move, too. */
   readonly also?:
     | ((moved: readonly AlsoMoved[]) => Promise<Pick<AppendRequest, "records" | "blobs" | "heads">>)
     | undefined;
@@ -19,12 +19,12 @@ export interface PromoteOptions {
 
 /**
  * Moves a namespace's head to a stored checkpoint. A side branch that leads to it becomes the main line. If the checkpoint's
- * step went on since, the step is wound back: its interrupts wait again, tasks that had ended before the first answer don't run
- * again, and what was written later counts only for the checkpoints that were made from it. Those stay readable, and promoting
+ * step went on since, the step is wound back: its interrupts wait again, and tasks that had ended before the first answer don't
+ * run again. What was written later counts only for the checkpoints that were made from it. Those stay readable, and promoting
  * one of them makes its line the main line again. With a root checkpoint, the heads of its subgraphs move too.
  *
  * @returns the head before
- * @throws NotFoundError; CheckpointConflictError where the head moved meanwhile, or isn't an expected one
+ * @throws NotFoundError; CheckpointConflictError if the head moved meanwhile, or isn't an expected one
  */
 export async function promote(
   tier: Tier,
@@ -67,7 +67,7 @@ export async function promote(
     onConflict: "refuse",
     seen: revision,
   });
-  // As the checkpoint is stored already, a tier takes an append that lost a race for a repeated one, and doesn't refuse it.
+  // The checkpoint is already stored, so a tier treats an append that lost a race as a repeated one, and doesn't refuse it.
   const own = appended.heads.find(({ namespace }) => namespace === at.namespace);
   if (own?.moved === false) throw moved({ ...at, parentId, head: own.head, expected: allowed });
   return head;

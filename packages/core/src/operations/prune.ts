@@ -20,7 +20,7 @@ const attempts = 8;
 
 /** Options of {@link pruneThread}. */
 export interface PruneThreadOptions {
-  /** Prunes the thread only if it is still at this revision. Default: at whatever revision it is. */
+  /** Prunes the thread only if it is still at this revision. Default: at any revision. */
   readonly revision?: number | undefined;
   /** Only counts what would be removed. Default false. */
   readonly dryRun?: boolean | undefined;
@@ -28,15 +28,15 @@ export interface PruneThreadOptions {
 
 /** What {@link pruneThread} did. */
 export interface Pruned {
-  /** False where the thread is at another revision than the one named: nothing was done. */
+  /** False if the thread is at another revision than the given one: nothing was done. */
   readonly done: boolean;
   /** How many checkpoints were removed, or would be in a dry run. Records of moved heads aren't counted. */
   readonly checkpoints: number;
   /** How many are left, counted in the same way. */
   readonly kept: number;
   /**
-   * Stored bytes that were freed, or would be: of checkpoints, pending writes and values, less what values take more that are stored
-   * whole because their base goes. Without what the storage adds.
+   * Stored bytes of checkpoints, pending writes and values that were freed, or would be. If values must be stored whole because their
+   * base goes, what they take more is subtracted. Without what the storage adds.
    */
   readonly bytes: number;
 }
@@ -56,7 +56,7 @@ export async function prune(
 /**
  * Removes the checkpoints that `rule` doesn't keep, except those that kept ones need for their DeltaChannels, and those with
  * unresolved interrupts.
- * @throws StratigraphError "OVERLOADED" where the thread is written to during every attempt
+ * @throws StratigraphError "OVERLOADED" if the thread is written to during every attempt
  */
 export async function pruneThread(
   tier: Tier,
@@ -89,8 +89,8 @@ export async function removeRuns(
 }
 
 /**
- * Removes the checkpoints that `keep` leaves out, in one atomic step. If the thread was written to meanwhile, decides again on its
- * newest state, unless a revision is named.
+ * Removes the checkpoints that `keep` leaves out, in one atomic step. If the thread was written to meanwhile, decides again for its
+ * newest state, unless a revision is given.
  */
 async function removeWhere(
   tier: Tier,
@@ -174,8 +174,8 @@ async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoi
 
 /**
  * Which of the thread's blobs are dropped, which are rewritten whole because their base is dropped, and how many bytes that frees.
- * Whole blobs that no
- * checkpoint names stay, as they may belong to pending writes that came before their checkpoint; those are never patches.
+ * Whole blobs that no checkpoint names stay, as they may belong to pending writes that came before their checkpoint; those are never
+ * patches.
  */
 async function blobsAfter(
   tier: Tier,

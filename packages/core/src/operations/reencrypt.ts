@@ -20,9 +20,9 @@ import { undecodable } from "../encode/valueErrors.ts";
 export interface ReencryptOptions {
   /** Only these threads. Default: all that have checkpoints. */
   readonly threadIds?: readonly string[] | undefined;
-  /** Stop after this many threads; the report's `cursor` tells where to go on. Default: no limit. */
+  /** Stop after this many threads; the report's `cursor` says where to go on. Default: no limit. */
   readonly limit?: number | undefined;
-  /** `cursor` of an earlier report, of the same `threadIds`. */
+  /** `cursor` of an earlier report, with the same `threadIds`. */
   readonly cursor?: string | undefined;
 }
 
@@ -44,16 +44,16 @@ export interface ReencryptReport {
   readonly failed: readonly { readonly threadId: string; readonly error: StratigraphError }[];
   /** How many threads failed. */
   readonly failures: number;
-  /** Where the next call goes on; absent where all is done. */
+  /** Where the next call goes on; absent if all is done. */
   readonly cursor?: string | undefined;
 }
 
-/** Most bytes, and most pieces, that one step replaces. A piece that is larger has a step of its own. */
+/** How many bytes, and how many pieces, one step replaces at most. A larger piece has a step of its own. */
 const mostBytes = 4 * 1024 * 1024;
 const mostPieces = 500;
-/** How often a thread is gone through at most, if it is written to meanwhile. */
+/** How often a thread is gone through at most, if somebody writes to it meanwhile. */
 const attempts = 8;
-/** Most failures that a report lists. */
+/** How many failures a report lists at most. */
 const mostTold = 100;
 
 const names: OptionNames<ReencryptOptions> = { threadIds: true, limit: true, cursor: true };
@@ -63,7 +63,7 @@ const advice: OptionAdvice = {
   batch: "Write limit, and go on with the report's cursor.",
 };
 
-/** Where to go on: at which of the tiers that own data, and at which of its threads. */
+/** Where to go on: the index of the tier among those that own data, and the place among its threads. */
 interface Cursor {
   readonly owner: number;
   readonly after?: Parameters<Tier["threads"]>[0]["after"];
@@ -81,7 +81,7 @@ type Pieces = {
  * Re-encrypts all that isn't encrypted with the active key, thread by thread, while others read and write. It works in small
  * atomic steps, none of which a writer undoes. Contents, ids and hashes stay the same, and nothing is decompressed. A second call
  * reads everything and changes nothing. A thread that fails for a reason of its own is reported, and the work goes on.
- * @throws InvalidOptionError where there is no encryption, or the tier can't replace bytes; StratigraphError "KEY_UNAVAILABLE",
+ * @throws InvalidOptionError if there is no encryption, or the tier can't replace bytes; StratigraphError "KEY_UNAVAILABLE",
  * "UNAVAILABLE": call again
  */
 export async function reencrypt(
@@ -182,7 +182,7 @@ async function reencryptThread(
   );
 }
 
-/** Goes through a thread once. False if somebody else changed it meanwhile; what was replaced by then stays replaced. */
+/** Goes through a thread once. Returns false if somebody else changed it meanwhile; what was replaced by then stays replaced. */
 async function wholeThread(
   tier: Replacing,
   envelope: Envelope,
@@ -233,8 +233,8 @@ async function resealed(envelope: Envelope, stored: StoredBytes): Promise<Uint8A
 }
 
 /**
- * Removes blobs that nothing names: they can't be read, and so not be re-encrypted. Leaves them where a pending write may need
- * them. False if somebody else changed the thread meanwhile.
+ * Removes blobs that nothing names: they can't be read, so they can't be re-encrypted. Leaves blobs that a pending write may need.
+ * Returns false if somebody else changed the thread meanwhile.
  */
 async function dropUnlisted(
   tier: Replacing,
@@ -255,7 +255,7 @@ async function dropUnlisted(
   return true;
 }
 
-/** Blobs that pending writes without a checkpoint name; undefined where the tier can't tell. */
+/** Blobs that pending writes without a checkpoint name; undefined if the tier can't say. */
 async function namedByStrays(tier: OwningTier, threadId: string): Promise<Set<string> | undefined> {
   if (tier.strays === undefined) return undefined;
   const named = new Set<string>();
@@ -264,7 +264,7 @@ async function namedByStrays(tier: OwningTier, threadId: string): Promise<Set<st
   return named;
 }
 
-/** Makes a check of cursors. One that names an owner that isn't there would end the work at once, as if all were done. */
+/** Makes a check of cursors. If a cursor named an owner that doesn't exist, the work would end at once, as if all were done. */
 function isPlaceAmong(owners: number): (place: unknown) => place is Cursor {
   return (place): place is Cursor => {
     const { owner, after, done = 0 } = (place ?? {}) as Partial<Cursor>;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** What the task id of a batch begins with that is a rewind mark: no task wrote it. */
+/** The beginning of the task id of a batch that is a rewind mark. No task wrote such a batch. */
 const prefix = "__stratigraph_rewound__";
 
 /**
@@ -10,19 +10,19 @@ const prefix = "__stratigraph_rewound__";
  * without decoding anything.
  */
 export interface RewindMark {
-  /** Makes every mark unique, because archiving takes batches of the same bytes for one. */
+  /** Makes every mark unique, because archiving treats batches with the same bytes as one. */
   readonly id: string;
-  /** Checkpoints that were made from what counted before the mark. */
+  /** Checkpoints that were made from the batches that counted before the mark. */
   readonly made: readonly string[];
   /** Digests of the batches that counted before it. */
   readonly before: readonly string[];
   /** Digests of the batches from before it that count after it. */
   readonly keep: readonly string[];
-  /** The mark is of a fast-forward, which brought what counts after it. Winding back restores what counted before it. */
+  /** True for the mark of a fast-forward, which brought the batches that count after it. Winding back restores those before it. */
   readonly undoable?: boolean | undefined;
 }
 
-/** A task id that carries a new mark. Ids and digests are short, as task ids of over 512 bytes cost PostgreSQL a look-up. */
+/** A task id that carries a new mark. Ids and digests are short, because a task id of over 512 bytes costs PostgreSQL a look-up. */
 export function rewindTask(mark: Omit<RewindMark, "id">): string {
   return prefix + JSON.stringify({ id: randomBytes(6).toString("base64url"), ...mark });
 }

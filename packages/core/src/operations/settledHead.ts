@@ -5,8 +5,8 @@ import type { Tier } from "../contract/tier.ts";
 const attempts = 8;
 
 /**
- * Reads by the head of a namespace. A head whose bytes aren't there ("EVICTED") may have been deleted, moved or lost since it was named:
- * then it is read again, and what is told is true of one moment.
+ * Reads the head of a namespace. If its bytes aren't there ("EVICTED"), the head may have been deleted, moved or lost since it was named.
+ * It is then read again, so that the result is true of one moment.
  * @throws what `read` throws
  */
 export async function settledHead<T>(tier: Tier, read: () => Promise<T>): Promise<T> {

@@ -12,10 +12,10 @@ export interface Tip {
 }
 
 /**
- * Where a subgraph's namespace stood at the outline's root checkpoint; undefined where it hadn't begun, or its task had ended.
+ * Where a subgraph's namespace stood at the outline's root checkpoint; undefined if it hadn't begun, or its task had ended.
  *
  * @param ancestors ids of the root checkpoint and those it descends from
- * @param spent whether to answer also for namespaces of tasks that had ended before the root checkpoint
+ * @param spent whether to answer also for namespaces whose tasks had ended before the root checkpoint
  */
 export async function subgraphTip(
   coder: CheckpointCoder,

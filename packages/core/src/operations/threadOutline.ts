@@ -17,11 +17,11 @@ export interface Node {
 /** The checkpoints of one namespace by id, newest first. */
 export type Nodes = ReadonlyMap<string, Node>;
 
-/** What a fork has to know of a thread: the heads of its namespaces, and all checkpoints of those that are asked for. */
+/** What a fork needs to know of a thread: the heads of its namespaces, and all checkpoints of those namespaces that are asked for. */
 export interface Outline {
-  /** Revision of the thread; undefined where its tier can't fork it. */
+  /** Revision of the thread; undefined if its tier can't fork it. */
   readonly revision: number | undefined;
-  /** The root checkpoint that the fork begins at; absent where it isn't here. */
+  /** The root checkpoint that the fork begins at; absent if it isn't here. */
   readonly root: Node | undefined;
   /** Head of the root namespace. */
   readonly head: string | undefined;
@@ -34,7 +34,7 @@ export interface Outline {
   nodes(namespace: string): Promise<Nodes>;
 }
 
-/** The outline of a thread: one round trip where the tier can, otherwise a listing of the whole thread without values. */
+/** The outline of a thread: one round trip if the tier can, otherwise a listing of the whole thread without values. */
 export async function outlineOf(tier: Tier, threadId: string, rootId?: string): Promise<Outline> {
   const found = forksThreads(tier) ? await tier.outline(threadId, rootId) : undefined;
   if (found !== undefined) {

@@ -10,7 +10,7 @@ import type { Blob, BlobHash, BlobInfo, ListedCheckpoint, Tier } from "../contra
 export const partBytes = 8 << 20;
 /** Bytes that are added to the size of each checkpoint, so that a part can't hold too many small ones. */
 const overhead = 512;
-/** How often a part is listed, if somebody puts newer checkpoints meanwhile. */
+/** How often a part is listed at most, if somebody puts newer checkpoints meanwhile. */
 const mostTries = 5;
 
 /** Some checkpoints of a thread. */
@@ -26,7 +26,7 @@ export interface ThreadReading {
   readonly keys: ReadonlySet<string>;
   /** By namespace. */
   readonly heads: ReadonlyMap<string, string>;
-  /** Of records, pending writes and blobs, as stored. */
+  /** Stored bytes of records, pending writes and blobs. */
   readonly bytes: number;
   /** Whether it is all in one part. */
   readonly isSmall: boolean;
@@ -39,7 +39,7 @@ export interface ThreadReading {
  * thread only the outline is read here; each part is listed when it is asked for. Memory holds one part, and a
  * few hundred bytes for each checkpoint and blob.
  * @param isLarge whether it is known not to fit into one part
- * @returns undefined where the tier has no checkpoints of the thread
+ * @returns undefined if the tier has no checkpoints of the thread
  */
 export async function readInParts(
   tier: Tier,
@@ -189,7 +189,7 @@ async function listSpan(
 }
 
 /**
- * The heads of a thread, as pages of a listing tell them. If a head moves between two pages, the one whose checkpoint was listed counts.
+ * The heads of a thread, as the pages of a listing report them. If one moves between two pages, the one whose checkpoint was listed counts.
  */
 class Heads {
   readonly #told = new Map<string, Set<string>>();

@@ -9,7 +9,7 @@ import { outerOf, subgraphTip } from "./subgraphTip.ts";
 import { metadataTags } from "../encode/metadataTags.ts";
 import type { Address, CheckpointRecord, StoredWriteBatch, WriteBatch } from "../contract/tier.ts";
 
-/** Metadata of an empty checkpoint, such as LangGraph makes where there is none. */
+/** Metadata of an empty checkpoint, such as LangGraph makes if there is none. */
 const unbegunMark = { source: "loop", step: -2 } as const;
 
 /** A head that is moved along with another one. */
@@ -19,7 +19,7 @@ export interface AlsoMoved {
   readonly to: string;
 }
 
-/** What is appended with the move of a head, so that the step that is due there can run as it could before it went on. */
+/** What is appended with the move of a head, so that the step that is due there can run as if it hadn't gone on. */
 export interface WoundBack {
   readonly records: readonly CheckpointRecord[];
   readonly writes: readonly (Address & WriteBatch)[];
@@ -28,7 +28,7 @@ export interface WoundBack {
 }
 
 /**
- * The rewind mark of a checkpoint whose step went on; none where it didn't.
+ * The rewind mark of a checkpoint whose step went on; none if it didn't.
  * @param made ids of the checkpoints that were made from it
  */
 export async function windBackWrites(
@@ -62,7 +62,7 @@ async function countedBefore(
  * Winds back the step that is due at the outline's root checkpoint, in its subgraphs too: those that raised an interrupt wait
  * again, those that began later begin anew, and those that persist from step to step get the head that they had.
  *
- * @param known heads that subgraphs are to get, as far as they are known: checkpoint ids by namespace
+ * @param known heads for subgraphs, as far as they are known: checkpoint ids by namespace
  */
 export async function windBack(
   coder: CheckpointCoder,
@@ -122,7 +122,7 @@ async function endedTasks(
   return ended;
 }
 
-/** An empty checkpoint, the head of a namespace that counts as not begun: a namespace can't lose its head again. */
+/** An empty checkpoint, as the head of a namespace that counts as not begun: a namespace can't lose its head again. */
 async function unbegun(
   coder: CheckpointCoder,
   { threadId, namespace }: { threadId: string; namespace: string },

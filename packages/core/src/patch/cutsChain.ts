@@ -1,6 +1,6 @@
 /** A chain that a patch is about to be added to. All sizes are in stored bytes. */
 interface ChainState {
-  /** The number of patches on the chain already: 0 where the base of the patch is where the chain begins. */
+  /** The number of patches on the chain already: 0 if the base of the patch is where the chain begins. */
   readonly depth: number;
   /** The size of the new value if it is stored whole; an estimate will do. */
   readonly wholeBytes: number;
@@ -11,7 +11,7 @@ interface ChainState {
 }
 
 /**
- * The most patches of a chain.
+ * How many patches a chain has at most.
  *
  * Each patch costs its reader a row and 20 to 35 µs: 11 to 19 µs to decompress 0.7 to 3 kB of literals with zstd-codec, and 6 to
  * 15 µs to decode and to trace. 128 patches take 2.3 ms (437 kB) to 4 ms (2.4 MB), less than the JSON.parse that follows. 170 take

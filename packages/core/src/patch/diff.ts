@@ -15,9 +15,9 @@ const LOOK_BACK = 1 << 15;
 const LOOK_BACK_PER_BYTE = 32;
 
 /**
- * The patch that makes `next` out of `base`: their common beginning and end are copied; what lies between is
- * described by inserts, and copies of 32 bytes or more from the same place in the base or not far before it (from
- * anywhere, if it is large). Takes linear time on any input.
+ * The patch that makes `next` out of `base`. Their common beginning and end are copied. The middle is described by
+ * inserts, and by copies of 32 bytes or more from the same place in the base or not far before it (from anywhere, if
+ * the middle is large). Takes linear time on any input.
  *
  * @param base any bytes, up to 2 GiB - 1
  * @param next any bytes, up to 2 GiB - 1
@@ -40,7 +40,7 @@ export function diff(base: Uint8Array, next: Uint8Array): Patch {
 }
 
 /**
- * As {@link diff}, where `next` is known to be the base with some bytes inserted before its end. Nothing is compared.
+ * As {@link diff}, if `next` is known to be the base with some bytes inserted before its end. Nothing is compared.
  *
  * @param next the result without its end
  * @param from where the inserted bytes begin
@@ -56,7 +56,7 @@ export function diffAdded(next: Uint8Array, from: number, end: number): Patch {
   );
 }
 
-/** The patch between two byte strings that are equal but for a middle: before it, and in the `suffix` bytes after it. */
+/** The patch between two byte strings that are equal before a middle, and in the `suffix` bytes after it. */
 function patchBetween(base: Range, next: Range, suffix: number): Patch {
   const ops = new OpList();
   ops.copy(0, next.from);

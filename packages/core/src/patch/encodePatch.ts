@@ -9,8 +9,8 @@ export interface EncodedPatch {
 
 /**
  * Writes a patch as bytes. `ops` holds unsigned varints (LEB128): base length, result length, number of operations,
- * then for each operation `length * 2 + kind` (kind 0 = insert, 1 = copy), and after a copy's the distance of its
- * source from the end of the copy before (0 at first), zigzag-coded: d ≥ 0 as 2d, d < 0 as -2d - 1.
+ * then for each operation `length * 2 + kind` (kind 0 = insert, 1 = copy). For a copy, the distance of its source from
+ * the end of the previous copy's (0 at first) follows, zigzag-coded: d ≥ 0 as 2d, d < 0 as -2d - 1.
  */
 export function encodePatch(patch: Patch): EncodedPatch {
   const { ops } = patch;

@@ -65,7 +65,7 @@ export function matchBlocks(base: Range, next: Range, ops: OpList): void {
 }
 
 interface Samples {
-  /** At the index that the leading bits of a window's hash give: the number of the window, with bits of the hash above it; or 0. */
+  /** Indexed by the leading bits of a window's hash. A slot holds the window's number, with bits of the hash above it; or 0. */
   readonly slots: Int32Array;
   /** How far a hash is shifted to the right to get its slot. */
   readonly shift: number;

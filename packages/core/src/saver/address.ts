@@ -39,13 +39,13 @@ export function validId(field: string, value: unknown, options: { empty?: boolea
 
 /**
  * The id of a thread in a config. A whole number stands for its digits, as it does for LangGraph's PostgresSaver: users' ids are often
- * numbers, and a config's type doesn't tell. @throws InvalidAddressError
+ * numbers, and a config's type allows them. @throws InvalidAddressError
  */
 export function validThreadId(field: string, value: unknown): string {
   return validId(field, Number.isSafeInteger(value) ? String(value) : value);
 }
 
-/** The `configurable` of a config; an empty object where it has none. @throws InvalidAddressError if it isn't a config */
+/** The `configurable` of a config; an empty object if it has none. @throws InvalidAddressError if it isn't a config */
 export function configurableOf(config: RunnableConfig, field = "config"): Readonly<Record<string, unknown>> {
   const advice = 'Pass a config such as { configurable: { thread_id: "..." } }.';
   if (typeof config !== "object" || config === null || Array.isArray(config))
@@ -89,8 +89,8 @@ export function namespaceOf(config: RunnableConfig): Namespace {
 }
 
 /**
- * The checkpoint id that a config names, or undefined. `thread_ts` is LangGraph's older name for it, which counts where there is no
- * newer one. @throws InvalidAddressError
+ * The checkpoint id that a config names, or undefined. `thread_ts` is LangGraph's older name for it, which counts if the newer one is
+ * absent. @throws InvalidAddressError
  */
 export function checkpointIdOf(config: RunnableConfig, field = "config"): string | undefined {
   const { checkpoint_id, thread_ts } = configurableOf(config, field);
@@ -102,7 +102,7 @@ function isGiven(id: unknown): boolean {
   return id !== undefined && id !== null && id !== "";
 }
 
-/** The namespace that a config names, and its checkpoint where it names one. @throws InvalidAddressError */
+/** The namespace that a config names, and its checkpoint if it names one. @throws InvalidAddressError */
 export function addressOf(config: RunnableConfig): MaybeAddress {
   return { ...namespaceOf(config), checkpointId: checkpointIdOf(config) };
 }

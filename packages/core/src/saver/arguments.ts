@@ -3,8 +3,8 @@ import { configurableOf, validId } from "./address.ts";
 import { checkOptions, shown, type OptionNames } from "../contract/checkOptions.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
 
-// Checks of what a saver's methods are given, before anything is read or written. LangGraph's calls come through here in every
-// step of a run, so these checks look at each channel or write once at most, and make no objects unless something is wrong.
+// Checks of the arguments of a saver's methods, before anything is read or written. LangGraph's calls come through here in every step of a
+// run, so these checks look at each channel or write once at most, and make no objects unless something is wrong.
 
 function refuse(field: string, found: unknown, advice: string): never {
   throw new InvalidOptionError(field, shown(found), advice);
@@ -30,7 +30,7 @@ const channelMaps = ["channel_values", "channel_versions", "versions_seen"] as c
 
 /**
  * Arguments of `put`. Without newVersions every channel counts as new, as subclasses often pass three arguments on.
- * @returns the checkpoint with all of its maps: a missing one is an empty one, as LangGraph's copyCheckpoint has it
+ * @returns the checkpoint with all of its maps: a missing map becomes an empty one, as in LangGraph's copyCheckpoint
  * @throws InvalidOptionError
  */
 export function checkedPut(checkpoint: unknown, metadata: unknown, newVersions: unknown): Checkpoint {
@@ -114,7 +114,10 @@ export function checkFilter(
     );
 }
 
-/** Options of `getDeltaChannelHistory`. Unknown ones aren't refused: only LangGraph calls it, and may add some. @throws InvalidOptionError */
+/**
+ * Options of `getDeltaChannelHistory`. Unknown ones aren't refused: only LangGraph calls it, and may add some.
+ * @throws InvalidOptionError
+ */
 export function checkDeltaOptions(options: unknown): void {
   if (!isObject(options))
     refuse("options", options, "getDeltaChannelHistory takes an object of config and channels.");

@@ -16,7 +16,7 @@ import type { DecodedAhead } from "../encode/valueCoder.ts";
 /** For how many namespaces a saver remembers the head. About 200 bytes each. */
 const remembered = 10_000;
 
-/** For how long decoding ahead keeps the process from looking for answers, but for the value that it is at. Milliseconds. */
+/** For how long decoding ahead keeps the process from looking for answers, except for the value being decoded. Milliseconds. */
 const longestTurnMs = 2;
 
 type DecodedValues = Map<string, { readonly hash: BlobHash; readonly value: unknown }>;
@@ -40,9 +40,9 @@ export type KnownReading = Reading & {
 };
 
 /**
- * Reads checkpoints. If all values of a checkpoint are remembered, it only peeks: the tier answers with what can have changed, and
- * no blobs. Most reads are like this, because a run begins where the run before ended. A head that other processes move, too, is
- * always read with its blobs, because peeking first would often cost a second round trip.
+ * Reads checkpoints. If all values of a checkpoint are remembered, it only peeks: the tier answers with what can have changed, and no
+ * blobs. Most reads are like this, because a run begins where the previous run ended. A head that other processes move, too, is always read
+ * with its blobs, because peeking first would often cost a second round trip.
  */
 export class HeadCache {
   readonly #tier: Tier;
@@ -78,8 +78,8 @@ export class HeadCache {
   }
 
   /**
-   * As {@link read}, but without blobs. Undefined where the tier can't peek at records, or where some value of the checkpoint
-   * isn't remembered. While the tier answers, the values of the checkpoint that it will most likely name are decoded.
+   * As {@link read}, but without blobs. Undefined if the tier can't peek at records, or if some value of the checkpoint isn't remembered.
+   * While the tier answers, the values of the checkpoint that it will most likely name are decoded.
    */
   async readKnown(at: MaybeAddress): Promise<KnownReading | undefined> {
     if (this.#tier.peeksRecords !== true) return undefined;
@@ -90,7 +90,7 @@ export class HeadCache {
     return { ...state, checkpoint: { record, writes, blobs: new Map() }, ahead };
   }
 
-  /** What the tier answers, with the values that were decoded until then: of `likely`, which the tier need not have named. */
+  /** The tier's answer, with the values of `likely` that were decoded until then. The tier may have named another checkpoint. */
   async #peekDecoding(
     at: MaybeAddress,
     likely: Address,
@@ -107,7 +107,7 @@ export class HeadCache {
       const decoding = this.#decodeAhead(likely, parent, ahead, answer);
       const peek = await asked;
       answer.isThere = true;
-      // Decoding has a turn of its own: what is half decoded is worth waiting for, unless it is of another checkpoint.
+      // Decoding has a turn of its own. What is half decoded is worth waiting for, unless it belongs to another checkpoint.
       if (peek.checkpointId === likely.checkpointId) await decoding;
       return { ...peek, ahead };
     } finally {
@@ -117,8 +117,8 @@ export class HeadCache {
   }
 
   /**
-   * Decodes the remembered values of a checkpoint into `decoded` until the tier's answer is there. Never rejects: values that
-   * fail are left to the read itself.
+   * Decodes the remembered values of a checkpoint into `decoded` until the tier's answer is there. Never rejects: values that fail are
+   * decoded by the read itself.
    */
   async #decodeAhead(
     at: Address,
@@ -141,7 +141,7 @@ export class HeadCache {
         decoded.set(channel, { hash: ref.hash, value });
       }
     } catch {
-      // A value was forgotten meanwhile, or can't be decoded. The read itself finds out, and throws where it has to.
+      // A value was forgotten meanwhile, or can't be decoded. The read itself finds out, and throws if it has to.
     }
   }
 

@@ -16,24 +16,24 @@ import { layersOf } from "../operations/holding.ts";
 import { proofsOf } from "./keyProofs.ts";
 import { messageOf } from "../serde/messageOf.ts";
 
-/** A storage that keeps check values, and those that it has. */
+/** A storage that keeps check values, and the check values that it has. */
 interface Place {
   readonly tier: Tier & KeyCheckKeeper;
   readonly role: TierRole;
-  /** By name. Undefined where it can't be asked. */
+  /** By name. Undefined if the storage can't be asked. */
   readonly stored: Map<string, string> | undefined;
 }
 
-/** What stands for the hash key among the names of check values, and what is in front of the id of a key. */
+/** The name of the hash key's check value, and the prefix of a key's id in the names of all others. */
 const [hashKeyName, keyPrefix] = ["hash", "key "];
 /** How long a tier that a stack can do without may take, in milliseconds. */
 const optionalMs = 2_000;
 /**
- * Compares a saver's keys with the check values that its storages have, so that a process with another key under a known id, or with another
- * hash key, is refused before it reads or writes anything. Everything that is opened, sealed or hashed waits for it the first time.
+ * Compares a saver's keys with the check values in its storages, so that a process with another key under a known id, or with another hash
+ * key, is refused before it reads or writes anything. The first call that opens, seals or hashes anything waits for the comparison.
  *
- * A storage without a check value takes that of the first process that is about to write, unless something that it holds was written with
- * another one. That a storage can't be asked, or may not be written to, is no error.
+ * A storage without a check value takes that of the first process that is about to write, unless some of its data was written with another
+ * key. It is no error if a storage can't be asked, or may not be written to.
  */
 export class KeyGuard {
   readonly #tier: Tier;
@@ -73,14 +73,14 @@ export class KeyGuard {
     };
   }
 
-  /** Waits until the hash key was compared: before hashes are asked for, as one made with another key finds nothing. */
+  /** Waits until the hash key was compared. Call it before hashes are asked for: one made with another key finds nothing. */
   async beforeHashing(): Promise<void> {
     await this.#look();
   }
 
   /**
-   * Compares all keys, and stores what is missing. A key that can't be fetched now is compared when it is needed.
-   * @param options `write` false: nothing is stored, also later where nothing is written
+   * Compares all keys, and stores missing check values. A key that can't be fetched now is compared when it is needed.
+   * @param options `write` false: nothing is stored, nor later as long as nothing is written
    * @throws StratigraphError "KEY_MISMATCH"; what a call of the storage throws
    */
   async setUp({ write }: { readonly write: boolean }): Promise<void> {
@@ -89,7 +89,7 @@ export class KeyGuard {
     if (write) await ifFetched(this.#claim());
   }
 
-  /** What each storage says of the keys. Never rejects. */
+  /** What each storage reports about the keys. Never rejects. */
   async diagnose({ timeoutMs }: Pick<DiagnoseRequest, "timeoutMs">): Promise<readonly Diagnosis[]> {
     const places = await placesOf(this.#tier).catch(() => []);
     return await Promise.all(
@@ -138,7 +138,7 @@ export class KeyGuard {
     await (this.#claiming ??= this.#claim().finally(() => (this.#claiming = undefined)));
   }
 
-  /** Reads the check values of all storages, once. @throws StratigraphError "KEY_MISMATCH" where the hash key is another */
+  /** Reads the check values of all storages, once. @throws StratigraphError "KEY_MISMATCH" if the hash key is another */
   async #look(): Promise<readonly Place[]> {
     this.#looking ??= this.#lookAt().catch((error: unknown) => {
       this.#looking = undefined;
@@ -178,7 +178,7 @@ export class KeyGuard {
       throw mismatch(place, id, "value");
   }
 
-  /** Stores the check values that are missing of the active key and the hash key, and of others that are proven meanwhile. */
+  /** Stores the missing check values of the active key and the hash key, and of other keys that are proven meanwhile. */
   async #claim(): Promise<void> {
     const { activeKey } = this.#cipher;
     await this.#compare(activeKey);
@@ -186,10 +186,10 @@ export class KeyGuard {
     const lacking = (await this.#look()).filter(
       ({ stored }) => stored !== undefined && needed.some((name) => !stored.has(name)),
     );
-    // First all are asked, so that a process that is refused by one of them has left nothing in another.
+    // First all storages are asked, so that a process that one of them refuses has left nothing in another.
     const claims = await Promise.all(
       lacking.map(async (place) => {
-        // What a hot tier holds are copies of what is in another one.
+        // A hot tier holds only copies of another tier's data.
         const proven =
           place.role === "hot" ? new Set<string>() : await asked(place, () => this.#proofs(place));
         return {
@@ -204,7 +204,7 @@ export class KeyGuard {
   }
 
   async #claimAt(place: Place, names: readonly string[]): Promise<void> {
-    // One after another and the hash key first: of two processes that differ, the one that loses has left nothing.
+    // One after another, the hash key first: of two processes with different keys, the one that loses has left nothing.
     for (const name of names) {
       if (place.stored!.has(name)) continue;
       const id = name === hashKeyName ? undefined : name.slice(keyPrefix.length);
@@ -216,7 +216,7 @@ export class KeyGuard {
     }
   }
 
-  /** Names of the keys that what a storage holds proves. @throws StratigraphError "KEY_MISMATCH" for one that it refutes */
+  /** Names of the keys that a storage's data proves. @throws StratigraphError "KEY_MISMATCH" for a key that the data refutes */
   async #proofs(place: Place): Promise<ReadonlySet<string>> {
     const sealers = { cipher: this.#cipher, maxValueBytes: this.#maxValueBytes };
     const { proven, refuted } = await proofsOf(place.tier, sealers, [...this.#cipher.keyIds, undefined]);
@@ -234,13 +234,13 @@ async function placesOf(tier: Tier): Promise<Omit<Place, "stored">[]> {
   return (await Promise.all(places)).flat();
 }
 
-/** Codes of what passes, or ends everything: the call that waits would fail in the same way. */
+/** Codes of errors that pass, or that end everything: the waiting call would fail in the same way. */
 const passing: ReadonlySet<unknown> = new Set(["UNAVAILABLE", "OVERLOADED", "CLOSED"]);
 
 /**
- * Asks a storage. Undefined where a tier that a stack can do without fails or is silent, and where another one refuses: a user who may only
- * read, a schema that isn't there yet or is of an older version, a full disk.
- * @throws StratigraphError "KEY_MISMATCH"; what passes, of the tier that owns the threads
+ * Asks a storage. Undefined if a tier that a stack can do without fails or doesn't answer, or if another tier refuses: a user who may only
+ * read, a schema that is missing or of an older version, a full disk.
+ * @throws StratigraphError "KEY_MISMATCH"; errors that pass, if the tier owns the threads
  */
 async function asked<T>({ role }: Pick<Place, "role">, ask: () => Promise<T>): Promise<T | undefined> {
   const late = (): Error => new StratigraphError("UNAVAILABLE", `No answer within ${optionalMs} ms.`);
@@ -253,7 +253,7 @@ async function asked<T>({ role }: Pick<Place, "role">, ask: () => Promise<T>): P
   }
 }
 
-/** Waits for a comparison. That a key can't be fetched is no error yet. */
+/** Waits for a comparison. It is no error yet if a key can't be fetched. */
 async function ifFetched(comparing: Promise<void>): Promise<void> {
   try {
     await comparing;
@@ -267,7 +267,7 @@ function nameOf(id: string | undefined): string {
   return id === undefined ? hashKeyName : keyPrefix + id;
 }
 
-/** @param id of a key; undefined for the hash key. @param by whether a check value or what is stored says so */
+/** @param id of a key; undefined for the hash key. @param by which shows the mismatch: a check value, or stored data */
 function mismatch(
   { tier, role }: Pick<Place, "tier" | "role">,
   id: string | undefined,

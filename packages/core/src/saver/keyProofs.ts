@@ -6,18 +6,18 @@ import { utf8 } from "../encode/bytes.ts";
 import { Envelope } from "../encode/envelope.ts";
 import { bytesOfCheckpoint } from "../encode/ownBytes.ts";
 
-/** How many threads are looked at on each side, those last written and those whose last write is longest ago. */
+/** How many threads are looked at on each side: the most recently and the least recently written ones. */
 const sampled = 16;
 
-/** What some of a storage's threads say of keys: ids, and undefined for the hash key. */
+/** What some of a storage's threads show about keys. Keys are given by their ids; undefined stands for the hash key. */
 export interface Proofs {
   readonly proven: ReadonlySet<string | undefined>;
-  /** Those under which something is stored, and nothing of it opens, or has the name that the hash key gives it. */
+  /** Keys under which something is stored, but none of it opens, or none has the name that the hash key gives it. */
   readonly refuted: readonly (string | undefined)[];
 }
 
 /**
- * Tries keys on what some threads hold, until all are proven. Something that doesn't open may be damaged, so one thing that does is enough.
+ * Tries keys on the data of some threads, until all are proven. Data that doesn't open may be damaged, so one piece that opens is enough.
  * @param keys ids; undefined for the hash key
  */
 export async function proofsOf(
@@ -66,7 +66,7 @@ function idIn(bytes: Uint8Array, keys: readonly (string | undefined)[]): string 
   }
 }
 
-/** Whether bytes open. Undefined where the key can't be fetched. */
+/** Whether bytes open. Undefined if the key can't be fetched. */
 async function opens(cipher: Cipher, bytes: Uint8Array, boundTo: string): Promise<boolean | undefined> {
   try {
     await cipher.open(bytes, utf8(boundTo));
@@ -77,7 +77,7 @@ async function opens(cipher: Cipher, bytes: Uint8Array, boundTo: string): Promis
   }
 }
 
-/** Whether content has the name that the hash key gives it. Undefined where it doesn't open, or was named without a key. */
+/** Whether content has the name that the hash key gives it. Undefined if it doesn't open, or was named without a key. */
 async function isNamed(
   hash: string,
   hashKey: Uint8Array,

@@ -4,15 +4,15 @@ import type { Address, CheckpointRecord, Tier } from "../contract/tier.ts";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { remembering } from "./remembering.ts";
 
-/** Of how many checkpoints it is remembered what they continue. About 250 bytes each. */
+/** For how many checkpoints the parent is remembered. About 250 bytes each. */
 const remembered = 20_000;
 
 /** A checkpoint on the way back from another one. */
 export interface Ancestor {
   readonly checkpointId: string;
-  /** What it continues; undefined for the first one of its namespace. */
+  /** The checkpoint that it continues; undefined for the first one of its namespace. */
   readonly parentId: string | undefined;
-  /** Whether a step ended with it, or an input began. An edit does neither, and nor does a Command: the same tasks are due behind it. */
+  /** Whether it ended a step, or began an input. An edit does neither, nor does a Command: the same tasks are due after it. */
   endsStep(): Promise<boolean>;
 }
 
@@ -21,14 +21,14 @@ interface Known {
   readonly endsStep: boolean;
 }
 
-/** Where an input stands until the first step. A Command, which LangGraph counts as an input, too, puts nothing there. */
+/** The channel that holds an input until the first step. LangGraph counts a Command as an input, too, but it puts nothing there. */
 const inputChannel = "__start__";
 
 function endsStep({ source }: CheckpointMetadata, hasInput: boolean): boolean {
   return source === "loop" || (source === "input" && hasInput);
 }
 
-/** Which checkpoint continues which: of those that a saver put by heart, of others as they are stored. */
+/** Which checkpoint continues which. Remembered for those that the saver put; read from the storage for others. */
 export class Lineage {
   readonly #tier: Tier;
   readonly #coder: CheckpointCoder;

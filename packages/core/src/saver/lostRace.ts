@@ -1,7 +1,7 @@
 import type { LostRace, SaverOptions } from "./options.ts";
 import { trace } from "../contract/trace.ts";
 
-/** Traces a put that lost a race, and tells the application without waiting for it. Neither may change what the put does. */
+/** Traces a put that lost a race, and calls the application's hook without waiting for it. Neither may change what the put does. */
 export function tellOfLostRace(onConflict: SaverOptions["onConflict"], lost: LostRace): void {
   trace({ type: "conflict", ...lost });
   if (onConflict === undefined) return;

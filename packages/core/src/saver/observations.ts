@@ -20,9 +20,9 @@ export function runOf(config: RunnableConfig): object | undefined {
 }
 
 /**
- * What this saver has answered, and to whom. This tells a deliberate fork from a lost race: both put a checkpoint whose parent
- * isn't the head. If a writer was given checkpoint P while the head was H, and puts a checkpoint with the parent P while the head
- * is still H, it means to fork. If the head is another one by then, somebody else wrote in between.
+ * What this saver has answered, and to whom. This distinguishes a deliberate fork from a lost race: both put a checkpoint whose parent
+ * isn't the head. If a writer was given checkpoint P while the head was H, and puts a checkpoint with the parent P while the head is still
+ * H, it means to fork. If the head is another one by then, somebody else wrote in between.
  *
  * Answers are kept per run. Otherwise a page that polls the thread through the same saver would turn the lost race of a run
  * under way into a permitted fork. Answers outside runs are kept together.
@@ -36,7 +36,7 @@ export class Observations {
   readonly #explained = remembering<number>(remembered);
   readonly #setBack = remembering<true>(remembered);
   readonly #runRevisions = new WeakMap<object, Map<string, number>>();
-  /** How many pending writes runs began after a revision of a thread was noted, and stored. A revision noted later may count them. */
+  /** How many pending writes runs began, and stored, after a revision of a thread was noted. A revision noted later may include them. */
   readonly #runWrites = new WeakMap<object, Map<string, { readonly revision: number; count: number }>>();
   /** The namespaces that runs read or put checkpoints in. */
   readonly #namespaces = new WeakMap<object, Set<string>>();
@@ -50,8 +50,8 @@ export class Observations {
   }
 
   /**
-   * Whether a run that uses this saver leaves out a namespace: it reads a subgraph's namespace before the subgraph's first task, unless the
-   * subgraph has `checkpointer: false`. False also where it can't be told.
+   * Whether a run that uses this saver leaves out a namespace. A run reads a subgraph's namespace before the subgraph's first task, unless
+   * the subgraph has `checkpointer: false`. False also if that isn't known.
    */
   leavesOut(config: RunnableConfig, at: Namespace): boolean {
     const run = runOf(config);
@@ -142,8 +142,8 @@ export class Observations {
   }
 
   /**
-   * Notes that the thread is at an earlier revision than {@link latest} was: the storage was set back. A run under way keeps the revision
-   * that it read, which shows that it goes on from what is lost.
+   * Notes that the thread is at an earlier revision than {@link latest} was: the storage was restored to an older state. A run under way
+   * keeps the revision that it read, which shows that it continues lost data.
    */
   wentBack(threadId: string, revision: number): void {
     this.#revisions.set(threadId, revision);
@@ -151,13 +151,13 @@ export class Observations {
     this.#setBack.set(threadId, true);
   }
 
-  /** Whether {@link wentBack} was noted of a thread: what was acknowledged before may be gone. */
+  /** Whether {@link wentBack} was noted for a thread: acknowledged writes may be gone. */
   mayLack(threadId: string): boolean {
     return this.#setBack.get(threadId) === true;
   }
 
   /**
-   * The revision that a write of this run is based on, or a write outside runs.
+   * The revision that a write of this run, or a write outside runs, is based on.
    * @param withWrites whether it is made from the run's own pending writes: each of them made a revision, which the storage must have
    */
   revision(config: RunnableConfig, threadId: string, withWrites = false): number | undefined {
@@ -170,7 +170,7 @@ export class Observations {
 
   /**
    * Notes that a run begins to store pending writes.
-   * @returns what is to be called once they are stored
+   * @returns the function to call once they are stored
    */
   beginsWrites(config: RunnableConfig, threadId: string): () => void {
     const run = runOf(config);

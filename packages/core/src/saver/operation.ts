@@ -3,7 +3,7 @@ import { StratigraphError } from "../contract/errors.ts";
 import { Observation, type OperationObservation } from "../contract/observation.ts";
 import type { TraceEvent } from "../contract/trace.ts";
 
-/** What an operation notes of itself, for the event at its end. */
+/** What an operation notes about itself, for the event at its end. */
 export type Notes = {
   -readonly [K in "checkpointId" | "outcome" | "step" | "bytes" | "from"]?: Extract<
     TraceEvent,
@@ -18,8 +18,8 @@ interface About {
 }
 
 /**
- * Does the work of one of a saver's methods, and tells who watches how it began and ended.
- * @param work gets something to note things in, or nothing where nobody watches
+ * Does the work of one of a saver's methods, and reports its beginning and its end to those who watch.
+ * @param work gets an object for its notes; undefined if nobody watches
  */
 export async function operation<T>(
   method: string,
@@ -54,7 +54,7 @@ export async function* listing<T>(
   }));
 }
 
-/** What a config names, as far as that can be told before it is checked. */
+/** What a config names, as far as that is known before it is checked. */
 export function aboutConfig(config: RunnableConfig | undefined): About {
   const { thread_id: threadId, checkpoint_ns: namespace } = config?.configurable ?? {};
   return {

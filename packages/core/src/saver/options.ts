@@ -15,7 +15,7 @@ import type { Address } from "../contract/tier.ts";
 import { bytesOf, type Size } from "../contract/units.ts";
 
 /**
- * What a put does that lost a race:
+ * What a put that lost a race does:
  * - "throw": it rejects with CheckpointConflictError and stores nothing.
  * - "branch": it keeps the work as a side branch; the head stays with the winner.
  * - "auto": it throws under durability "sync" and "exit", and outside runs. Under "async" it branches, because by the time a put is
@@ -26,9 +26,9 @@ export type ConflictPolicy = "auto" | "throw" | "branch";
 
 /** A put that lost a race, as it is passed to {@link SaverOptions.onConflict}. */
 export interface LostRace extends Address {
-  /** The checkpoint that it was made from; absent where the thread was empty. */
+  /** The checkpoint that it was made from; absent if the thread was empty. */
   readonly parentId?: string | undefined;
-  /** The checkpoint that won; absent where the storage was set back to before there was one. */
+  /** The checkpoint that won; absent if the storage was restored to a state without one. */
   readonly head?: string | undefined;
   /** "branched": kept as a side branch, see `conflicts()`. "thrown": refused, nothing was stored. */
   readonly outcome: "branched" | "thrown";
@@ -41,8 +41,8 @@ export interface SaverOptions extends RetentionOptions {
   /** Default "auto". */
   readonly conflict?: ConflictPolicy | undefined;
   /**
-   * Called when a put lost a race, whether it branched or threw: where it branched, the run itself doesn't notice. The saver doesn't
-   * wait for it. If it throws or rejects, that is traced (`type: "hook"`) and changes nothing else.
+   * Called when a put lost a race, whether it branched or threw. If it branched, the run itself doesn't notice. The saver doesn't wait for
+   * it. If it throws or rejects, that is traced (`type: "hook"`) and changes nothing else.
    */
   readonly onConflict?: ((lost: LostRace) => void | Promise<void>) | undefined;
   /**

@@ -64,7 +64,7 @@ export class ParentCache {
     for (const value of values) this.#coder.blobs.remember(threadId, value);
   }
 
-  /** Forgets a thread, so that nothing of it is believed to be stored any more. */
+  /** Forgets a thread: nothing of it counts as stored any more. */
   forgetThread(threadId: string): void {
     this.#coder.forgetThread(threadId);
     const prefix = threadPrefix(threadId);

@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 
-/** The run that a put belongs to, where the caller named one. */
+/** The run that a put belongs to, if the caller named one. */
 export function runIdOf(config: RunnableConfig, metadata: CheckpointMetadata): string | undefined {
   const named: unknown = (metadata as { run_id?: unknown }).run_id ?? config.metadata?.["run_id"];
   return typeof named === "string" && named !== "" ? named : undefined;

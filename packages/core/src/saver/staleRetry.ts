@@ -10,7 +10,7 @@ const attempts = 8;
 export interface RetriedWrite {
   readonly at: Address;
   readonly parentId?: string | undefined;
-  /** Whether it goes on from what its writer read or stored before. */
+  /** Whether it continues what its writer read or stored before. */
   readonly continues: boolean;
   /** Whether it may be stored as a side branch. */
   readonly branches: boolean;
@@ -19,15 +19,15 @@ export interface RetriedWrite {
 /** One attempt at a write. */
 export interface Attempt {
   /**
-   * The revision that the writer last read, or, with its own pending writes, must have made since. Ask once the write is encoded: that may
-   * read.
+   * The revision that the writer last read; with `withWrites`, the one that its own pending writes must have made since. Ask once the write
+   * is encoded: encoding may read.
    */
   readonly seen: (withWrites?: boolean) => number | undefined;
-  /** The storage lost what the writer went on from: the write must not move a head. */
+  /** Whether the storage lost what the writer continued: then the write must not move a head. */
   readonly lost: boolean;
 }
 
-/** Repeats writes that a tier refused as stale: the thread was pruned since it was read, or the storage was set back. */
+/** Repeats writes that a tier refused as stale: the thread was pruned since it was read, or the storage was restored to an older state. */
 export class StaleRetry {
   readonly #tier: Tier;
   readonly #observations: Observations;
@@ -43,8 +43,8 @@ export class StaleRetry {
   /**
    * Calls `attempt`, and again from the beginning if a tier refused the write as stale: up to eight times, because the thread may be
    * pruned again and again.
-   * @throws CheckpointConflictError if the storage was set back to before what the writer last read, unless the write may be stored
-   * as a side branch of what is there
+   * @throws CheckpointConflictError if the storage was restored to a state older than what the writer last read, unless the write may be
+   * stored as a side branch
    */
   async run<T>(
     config: RunnableConfig,

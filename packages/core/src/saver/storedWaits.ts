@@ -34,14 +34,14 @@ export function patienceOf(options: StoredOptions): Patience {
   return { timeoutMs: waitMsOf("timeout", timeout), signal };
 }
 
-/** A put under way. It is wrapped, because a promise of a promise resolves to what that one resolves to. */
+/** A put under way. It is wrapped in an object, because a promise of a promise resolves to the inner one's value. */
 interface Put {
   readonly acknowledged: Promise<unknown>;
 }
 
 /**
- * Waits for checkpoints to be stored. Knows the puts of its saver while they are under way, and nothing of them afterwards; for
- * checkpoints that others put, it looks into the storage again and again.
+ * Waits for checkpoints to be stored. Knows the puts of its saver only while they are under way. For checkpoints that others put, it looks
+ * into the storage again and again.
  */
 export class StoredWaits {
   readonly #tier: Tier;
@@ -49,13 +49,13 @@ export class StoredWaits {
   readonly #underWay = new Map<string, Put>();
   readonly #waiting = new Map<string, Set<(put: Put) => void>>();
 
-  /** @param isKnown whether a checkpoint was read from the storage, or its put acknowledged; may forget */
+  /** @param isKnown whether a checkpoint was read from the storage, or its put acknowledged; it may forget */
   constructor(tier: Tier, isKnown: (at: Address) => boolean) {
     this.#tier = tier;
     this.#isKnown = isKnown;
   }
 
-  /** Notes a put. @param acknowledged settles as the put does */
+  /** Notes a put. @param acknowledged settles when the put does */
   began(at: Address, acknowledged: Promise<unknown>): void {
     const key = addressKey(at, at.checkpointId);
     const put: Put = { acknowledged };
@@ -69,8 +69,9 @@ export class StoredWaits {
 
   /**
    * Resolves once a checkpoint is stored.
-   * @param neverComes whether nothing puts it in this process, as far as is known
-   * @throws StratigraphError "NOT_DURABLE" when time is up, or it never comes; the error of the put under way, if it fails; the signal's reason
+   * @param neverComes whether nothing in this process will put it, as far as is known
+   * @throws StratigraphError "NOT_DURABLE" when time is up, or if it never comes; the error of the put under way, if it fails; the signal's
+   * reason
    */
   async wait(
     at: Address,
@@ -96,7 +97,7 @@ export class StoredWaits {
     }
   }
 
-  /** @param outage is given the error of a look that may succeed later */
+  /** @param outage receives the error of a look that may succeed later */
   async #found(
     at: Address,
     stop: AbortSignal,
@@ -115,7 +116,7 @@ export class StoredWaits {
     }
   }
 
-  /** The next put of a checkpoint that begins within so many milliseconds. */
+  /** The next put of a checkpoint, if it begins within so many milliseconds. */
   async #nextPut(key: string, withinMs: number, stop: AbortSignal): Promise<Put | undefined> {
     const waiting = this.#waiting.get(key) ?? new Set();
     this.#waiting.set(key, waiting);

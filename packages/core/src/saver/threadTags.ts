@@ -159,7 +159,7 @@ export class ThreadTags {
     return tagging;
   }
 
-  /** Forgets that a thread was tagged. Call it when the thread was deleted or isn't there, so that its tags may be gone. */
+  /** Forgets that a thread was tagged. Call it when the thread was deleted or isn't there, because its tags may be gone then. */
   forget(threadId: string): void {
     this.#tagged.delete(threadId);
   }

@@ -162,26 +162,26 @@ export class TierSaver extends BaseCheckpointSaver {
     await this.checkKeys();
   }
 
-  /** For `setup` of subclasses. @param options `write` false: check values that are missing stay so */
+  /** For `setup` of subclasses. @param options `write` false: missing check values aren't stored */
   protected async checkKeys({ write = true }: { readonly write?: boolean } = {}): Promise<void> {
     await this.#keys?.setUp({ write });
   }
 
-  /** What every storage says of the keys, for a diagnosis: one request each. Empty without `encryption`. Never rejects. */
+  /** What each storage reports about the keys, for a diagnosis: one request each. Empty without `encryption`. Never rejects. */
   async diagnoseKeys(request: Pick<DiagnoseRequest, "timeoutMs">): Promise<readonly Diagnosis[]> {
     return (await this.#keys?.diagnose(request)) ?? [];
   }
 
   /**
-   * Has threads that this storage doesn't know brought from elsewhere when `getTuple` or `list` first ask for them. Pass what
-   * `readThrough` of `@stratigraph/migrate` makes. Other methods know only what was brought.
+   * From now on, threads that this storage doesn't know are brought from elsewhere when `getTuple` or `list` first ask for them. Pass the
+   * result of `readThrough` of `@stratigraph/migrate`. Other methods know only the threads that were brought.
    */
   readThrough(readThrough: ReadThrough): void {
     this.#readThrough = readThrough;
   }
 
   /**
-   * The state of every tier, for a readiness probe: one cheap request each. An outage is in the answer and doesn't make it reject.
+   * The state of every tier, for a readiness probe: one cheap request each. An outage is reported in the answer, which doesn't reject then.
    * @throws InvalidOptionError
    */
   async health(options: HealthOptions = {}): Promise<Health> {
@@ -300,9 +300,9 @@ export class TierSaver extends BaseCheckpointSaver {
    * Stores a checkpoint and moves the head, by compare-and-set.
    * @param newVersions the channels whose values are new. Without it all are, and the checkpoint has exactly the values given
    * @returns a config with exactly thread_id, checkpoint_ns and checkpoint_id
-   * @throws CheckpointConflictError if another writer moved the head first (see {@link SaverOptions.conflict}),
-   * ThreadDeletedError, InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION" names channel and path;
-   * "KEY_UNAVAILABLE" where the active key can't be fetched: nothing was stored
+   * @throws CheckpointConflictError if another writer moved the head first (see {@link SaverOptions.conflict}), ThreadDeletedError,
+   * InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION" names channel and path; "KEY_UNAVAILABLE" if the active key
+   * can't be fetched: nothing was stored
    */
   override async put(
     config: RunnableConfig,
@@ -408,13 +408,13 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Resolves once the checkpoint that a config names is stored as durably as its storage makes it: at once, without a round trip,
-   * where this saver read it or stored it; with its put, where that is under way here or begins meanwhile, as it may under durability
-   * "async"; otherwise when another process has stored it, which is looked for after 50 ms, and then ever more rarely, at least once
-   * in a second. For tools, which must not act before the message that asked for it is certain to be there after a crash.
+   * Resolves once the checkpoint that a config names is stored as durably as its storage makes it. If this saver read or stored it: at
+   * once, without a round trip. If its put is under way here, or begins meanwhile, as it may under durability "async": with that put.
+   * Otherwise once another process has stored it: the saver looks after 50 ms, and then ever more rarely, at least once in a second. For
+   * tools, which must not act before the message that asked for it is certain to survive a crash.
    *
-   * @param config names thread and checkpoint: `{ configurable: { thread_id, checkpoint_ns, checkpoint_id } }`. With the `control` of a run's
-   * config, a checkpoint of one of its subgraphs that has `checkpointer: false` is waited for no longer than one look
+   * @param config names thread and checkpoint: `{ configurable: { thread_id, checkpoint_ns, checkpoint_id } }`. If it has the `control` of
+   * a run's config, a checkpoint of a subgraph of that run with `checkpointer: false` is looked for only once
    * @throws StratigraphError "NOT_DURABLE" when time is up; the error of the put if it fails meanwhile; the signal's reason;
    * InvalidAddressError, InvalidOptionError
    */
@@ -563,8 +563,8 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Which keys the stored data is encrypted with, and how much isn't encrypted: tells whether a key is still needed. Reads
-   * everything once, a page at a time, and decrypts nothing, so it needs no key.
+   * Which keys the stored data is encrypted with, and how much isn't encrypted: this shows whether a key is still needed. Reads everything
+   * once, a page at a time, and decrypts nothing, so it needs no key.
    * @throws InvalidOptionError, InvalidAddressError; StratigraphError "NEWER_FORMAT"; CorruptionError
    */
   async keysInUse(options: KeysInUseOptions = {}): Promise<KeysInUse> {
@@ -572,8 +572,8 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Re-encrypts with the active key all that is encrypted with other keys, or not at all. Others can read and write meanwhile. Safe
-   * to repeat, and to interrupt at any moment. Afterwards {@link keysInUse} tells whether anything is left.
+   * Re-encrypts with the active key all that is encrypted with other keys, or not at all. Others can read and write meanwhile. Safe to
+   * repeat, and to interrupt at any moment. Afterwards {@link keysInUse} reports whether anything is left.
    * @throws InvalidOptionError without `encryption`; StratigraphError "KEY_UNAVAILABLE", "UNAVAILABLE": call again
    */
   async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptReport> {
@@ -616,7 +616,7 @@ export class TierSaver extends BaseCheckpointSaver {
         if (notes !== undefined) Object.assign(notes, { from: "memory", bytes: 0 } satisfies Notes);
         return await this.#read(config, at, known);
       } catch (error) {
-        // A value may have been forgotten since it was found in memory; then read its bytes.
+        // A value may have been forgotten since it was found in memory. Its bytes are read then.
         if (!StratigraphError.is(error, "CORRUPT")) throw error;
       }
     }
@@ -632,7 +632,7 @@ export class TierSaver extends BaseCheckpointSaver {
     let reading = await this.#heads.read(at);
     if (this.#readThrough !== undefined && (await this.#brought(at, reading)))
       reading = await this.#heads.read(at);
-    // The storage was set back: of what is remembered, nobody knows what is still there.
+    // The storage was restored to an older state, so what is remembered may not be stored any more.
     if (reading.revision < latest) {
       this.#observations.wentBack(at.threadId, reading.revision);
       this.#forget(at.threadId);
@@ -655,7 +655,10 @@ export class TierSaver extends BaseCheckpointSaver {
     return brought;
   }
 
-  /** Refuses maintenance after end(). It wouldn't notice by itself, as it goes on when a tier fails. @throws StratigraphError "CLOSED" */
+  /**
+   * Refuses maintenance after end(): maintenance itself goes on when a tier fails.
+   * @throws StratigraphError "CLOSED"
+   */
   #checkOpen(): void {
     if (this.#ended !== undefined) throw closedError(this.tier.name);
   }
@@ -696,7 +699,8 @@ export class TierSaver extends BaseCheckpointSaver {
     at: MaybeAddress,
     { checkpoint, head, revision, ahead }: Reading & { readonly ahead?: DecodedAhead },
   ): Promise<CheckpointTuple | undefined> {
-    // A run begins by reading the root namespace. Its revision is set anew then, as several runs may share the object for a run.
+    // A run begins by reading the root namespace. Its revision is set anew then, because several runs may share the object that stands for
+    // a run.
     const othersWrote = revision > this.#observations.explained(at.threadId);
     if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
     else this.#observations.read(config, at.threadId, revision);
@@ -831,7 +835,7 @@ export class TierSaver extends BaseCheckpointSaver {
     return { parentId: parent, parent: cached?.manifest, again: itself?.manifest };
   }
 
-  /** Whether a conflict is thrown. "auto" branches under "async", where the run has taken further steps by then. */
+  /** Whether a conflict is thrown. "auto" branches under "async", because the run has taken further steps by then. */
   #refuses(config: RunnableConfig): boolean {
     if (this.#conflict !== "auto") return this.#conflict === "throw";
     const { durability } = config as { durability?: unknown };
@@ -839,8 +843,8 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Rethrows the error of a write. Under "async" a late write to a deleted thread is only traced, because nothing would catch the
-   * error, and it would end the process. So is one that goes on from what the storage lost, where it can't be a side branch.
+   * Rethrows the error of a write. Under "async" a late write to a deleted thread is only traced, because nothing would catch the error,
+   * and it would end the process. So is a write that continues what the storage lost, if it can't be a side branch.
    */
   #deliver(
     config: RunnableConfig,

@@ -14,13 +14,13 @@ import type { Address } from "../contract/tier.ts";
 /** Tags of writers outside runs begin with this. */
 const outside = "~";
 
-/** For how many checkpoints it is remembered what was handed out with them outside runs. About 200 bytes each. */
+/** For how many checkpoints the batches that were handed out outside runs are remembered. About 200 bytes each. */
 const rememberedOutside = 10_000;
 
-/** The same for one run. It is more than the namespaces that a run has under way at once. */
+/** The same for one run. It is more than the number of namespaces that a run has under way at once. */
 const rememberedInRun = 4096;
 
-/** Ends the tag of a batch that only counts for checkpoints of its own writer. */
+/** Ends the tag of a batch that counts only for checkpoints of its own writer. */
 const ownOnly = "!";
 
 /** The parts of a checkpoint being put that {@link WriterTags} look at. */
@@ -51,7 +51,7 @@ interface Seen {
 /** A batch that a writer wrote itself. */
 interface Wrote extends Seen {
   readonly number: number;
-  /** Settles as its putWrites does; undefined once that is stored. */
+  /** Settles when its putWrites does; undefined once the batch is stored. */
   storing: Promise<unknown> | undefined;
   failed: boolean;
 }
@@ -59,7 +59,7 @@ interface Wrote extends Seen {
 interface Writer {
   readonly tag: string;
   batches: number;
-  /** By checkpoint, the batches that the writer was handed with it; none for checkpoints that it put itself. */
+  /** By checkpoint, the batches that the writer received with it; none for checkpoints that it put itself. */
   readonly seen: Map<string, readonly Seen[]>;
   /** By checkpoint, the batches that it wrote there. */
   readonly wrote: Map<string, Wrote[]>;
@@ -73,10 +73,10 @@ function newWriter(prefix: string): Writer {
 }
 
 /**
- * Tags batches of pending writes with their writer, and tells which of them a checkpoint was made from. Two runs that start from
- * one checkpoint both leave their writes on it, under the same task ids, before one of them wins the race for the next
- * checkpoint. As a DeltaChannel is rebuilt from these writes, each batch names its writer, each child checkpoint the batches that
- * it was made from, and a history reads only those.
+ * Tags batches of pending writes with their writer, and determines which of them a checkpoint was made from. Two runs that start from one
+ * checkpoint both leave their writes on it, under the same task ids, before one of them wins the race for the next checkpoint. A
+ * DeltaChannel is rebuilt from these writes. So each batch names its writer, each child checkpoint names the batches that it was made from,
+ * and a history reads only those.
  *
  * A writer is a run (see {@link runOf}). Outside runs it is the config object, as LangGraph's updateState uses the same one for
  * its writes and its checkpoint. A checkpoint whose writer never read the parent, as in an import, counts as made from all
@@ -125,9 +125,9 @@ export class WriterTags {
   }
 
   /**
-   * Notes that a batch with a tag of {@link tag} is on its way to the storage. A checkpoint that is put afterwards names it among those
-   * that it was made from, unless it failed.
-   * @param storing settles as its putWrites does
+   * Notes that a batch with a tag of {@link tag} is on its way to the storage. A checkpoint that is put afterwards names the batch among
+   * those that it was made from, unless the batch failed.
+   * @param storing settles when its putWrites does
    */
   writing(config: RunnableConfig, at: Address, { tag, taskId }: Seen, storing: Promise<unknown>): void {
     const key = addressKey(at, at.checkpointId);
@@ -156,8 +156,9 @@ export class WriterTags {
   }
 
   /**
-   * Resolves when all batches are stored that the writer of `config` wrote to a checkpoint until now; undefined where they are. Rejects
-   * with the error of one that wasn't stored: a checkpoint whose DeltaChannels are rebuilt from it must not be stored either.
+   * Resolves when all batches are stored that the writer of `config` has written to a checkpoint so far; undefined if they are stored
+   * already. Rejects with the error of a batch that wasn't stored: a checkpoint whose DeltaChannels are rebuilt from it must not be stored
+   * either.
    */
   stored(config: RunnableConfig, parent: Address): Promise<unknown> | undefined {
     const run = runOf(config);
@@ -192,14 +193,14 @@ export class WriterTags {
     const own = this.#byConfig.get(config);
     if ((source === "update" || source === "input") && own?.wrote.has(key) === true)
       return madeFrom(own.writer, byTasks(seen, parent), undefined, parent);
-    // It is made from the batches that were there when the parent was read. An import may have added some since, which count, too.
-    // An update without writes added none, so batches that came since are of others.
+    // It is made from the batches that were there when the parent was read. An import may have added some since, which count, too. An
+    // update without writes added none, so batches that came since are those of other writers.
     const brought = source === "update" ? [] : (this.#wroteOutside.get(key) ?? []);
     const more = brought.filter((tag) => !seen.some((one) => one.tag === tag));
     return [newWriter(outside).tag, ...seen.map(({ tag }) => tag), ...more];
   }
 
-  /** The child of `parent` that a checkpoint with these values is a copy of. */
+  /** The child of `parent` of which a checkpoint with these values is a copy. */
   #copiedFrom(parent: string, values: Readonly<Record<string, unknown>>): Copied | undefined {
     for (const value of Object.values(values)) {
       const copied = typeof value === "object" && value !== null ? this.#copiedByValue.get(value) : undefined;
@@ -227,7 +228,7 @@ export class WriterTags {
 
 function stored({ hasFailed }: Writer, wrote: readonly Wrote[], own: Wrote): void {
   own.storing = undefined;
-  // What failed before was repeated by whoever called.
+  // The caller repeated the batches that failed before.
   if (hasFailed)
     for (const each of wrote) if (each.failed && each.taskId === own.taskId) each.storing = undefined;
 }
@@ -236,21 +237,21 @@ function remember({ seen }: Writer, at: Address, batches: readonly Seen[]): void
   renew(seen, addressKey(at, at.checkpointId), batches);
 }
 
-/** Sets what is the newest in a map then, and drops the oldest where there are too many. */
+/** Sets an entry as the newest of a map, and drops the oldest entry if there are too many. */
 function renew<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
   if (map.size > rememberedInRun) for (const oldest of map.keys()) return void map.delete(oldest);
 }
 
-/** The batches that tasks wrote. Runs and updates don't take up what LangGraph's updateState or new input wrote to a checkpoint. */
+/** The batches that tasks wrote. Runs and updates don't use what LangGraph's updateState or new input wrote to a checkpoint. */
 function byTasks(seen: readonly Seen[], { checkpointId }: Address): readonly Seen[] {
   if (seen.length === 0) return seen;
   const others = taskIdsOfNoTask(checkpointId, seen.length);
   return seen.filter(({ taskId }) => !others.has(taskId));
 }
 
-/** What a checkpoint of a writer is made from. A fork takes up no pending writes, new input only the updates of a Command. */
+/** The batches that a writer's checkpoint is made from. A fork uses no pending writes; new input uses only the updates of a Command. */
 function madeFrom(writer: Writer, seen: readonly Seen[], source: unknown, parent: Address): Consumed {
   const own = writer.tag;
   if (source === "fork") return [own];
@@ -268,8 +269,8 @@ export function pendingBatches(batches: readonly OpenedBatch[]): readonly Opened
 }
 
 /**
- * The batches of its parent that a checkpoint was made from. If its writer ran a task itself, batches of others for the same task
- * don't count. Batches without a tag, which older versions wrote, do.
+ * The batches of its parent that a checkpoint was made from. If its writer ran a task itself, batches of others for the same task don't
+ * count. Batches without a tag, which older versions wrote, count.
  */
 export function consumedBatches(batches: readonly OpenedBatch[], consumed: Consumed): readonly OpenedBatch[] {
   if (consumed === undefined) return batches;

@@ -30,7 +30,7 @@ export function base64FromBytes(value: ArrayBufferView | ArrayBuffer): string {
 }
 
 /**
- * Builds an instance of the named class with its own buffer. Undefined where the class is unknown, the text isn't base64, or its
+ * Builds an instance of the named class with its own buffer. Undefined if the class is unknown, the text isn't base64, or its
  * length doesn't fit.
  */
 export function bytesFromBase64(name: string, base64: unknown): object | undefined {

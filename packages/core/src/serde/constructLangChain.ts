@@ -36,8 +36,8 @@ const DERIVED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * As {@link constructLangChain}, with a class of another copy of LangChain. Undefined where the class throws, or where it doesn't
- * take its arguments as LangChain's own classes do: then it only has the name of one. Doesn't change `fields`.
+ * As {@link constructLangChain}, with a class of another copy of LangChain. Undefined if the class throws, or doesn't take its
+ * arguments as LangChain's own classes do: then it only shares the name. Doesn't change `fields`.
  */
 export function constructCopy(copy: LangChainClass, fields: JsonRecord): object | undefined {
   const given = { ...fields };

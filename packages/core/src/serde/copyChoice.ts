@@ -15,7 +15,7 @@ export function wasRevived(value: object): boolean {
 }
 
 /**
- * Decides which copy of a class values are revived as, where its package may be installed more than once. An option decides first.
+ * Decides as which copy of a class values are revived, if its package may be installed more than once. An option decides first.
  * Otherwise it is our own copy if the application stored an instance of it, or else the first other copy that it stored an
  * instance of. Before anything was stored, it is our own. Only the classes of living values count, never what stored data says.
  * (docs/decisions/0017)
@@ -46,7 +46,7 @@ export class CopyChoice<T extends object> {
     if (!this.#final && !revived.has(value)) this.choose(this.#own);
   }
 
-  /** Notes that an instance of another copy is being stored, which can stand in for our own. */
+  /** Notes that an instance of another copy is being stored. That copy can be used instead of our own. */
   storedOther(copy: T): void {
     if (!this.#final && this.#used === this.#own) this.#used = copy;
   }

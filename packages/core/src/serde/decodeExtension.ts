@@ -42,7 +42,7 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ["Overwrite", decodeOverwrite],
 ]);
 
-/** Revives one of our own records. Throws a SerializationError where it is damaged or unknown. */
+/** Revives one of our own records. Throws a SerializationError if it is damaged or unknown. */
 export function decodeExtension(
   name: string,
   record: JsonRecord,
@@ -123,7 +123,7 @@ function decodeDocument(record: JsonRecord, decoder: ValueDecoder, depth: number
   return document;
 }
 
-/** Undefined where the class isn't LangChain's Document, but only has its name. */
+/** Undefined if the class only shares the name of LangChain's Document. */
 function documentCopy(
   DocumentCopy: DocumentConstructor,
   fields: { pageContent: string; metadata: object; id?: unknown },

@@ -21,7 +21,7 @@ const NAMED = new Set(["name", "message", "stack", "cause", "errors"]);
 
 /**
  * LangGraph's record of an Error, which has only the message. The rest is in `kwargs`, which LangGraph ignores. Own properties are
- * kept only where they are primitive (`code`, `status`), so that a socket that hangs on an error doesn't keep a run from being
+ * kept only if they are primitive (`code`, `status`), so that an error with a socket as a property doesn't prevent a run from being
  * stored.
  */
 export function encodeError(error: Error, encoder: ValueEncoder, depth: number): JsonRecord {

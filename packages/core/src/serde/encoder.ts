@@ -27,7 +27,7 @@ const REGISTER_HINT =
   "Store plain data, or register the class with serde.register({ name, class, toData, fromData }).";
 
 /**
- * Turns one value into what `JSON.stringify` can write: the same object where it is plain JSON already, otherwise a copy with
+ * Turns one value into what `JSON.stringify` can write: the same object if it is plain JSON already, otherwise a copy with
  * records. Use a new instance for each value; it keeps track of the path, for errors.
  */
 export class Encoder implements ValueEncoder {

@@ -23,7 +23,7 @@ export function jsonBytes(value: unknown): Uint8Array {
     pieces.push(piece);
     characters += piece.length;
   }
-  // This has room for some characters of several bytes. It grows where there are many.
+  // This has room for some characters of several bytes. It grows if there are many.
   let bytes = new Uint8Array(characters + (characters >> 6) + 64);
   let at = 0;
   for (const piece of pieces) {

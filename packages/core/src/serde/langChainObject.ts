@@ -26,7 +26,7 @@ export const LATE_FIELDS: readonly string[] = [
   "content",
 ];
 
-/** Whether an instance has such a field that is not among the arguments it was built with. */
+/** Whether an instance has this field, and the field is not among the arguments that it was built with. */
 export function isLate(instance: JsonRecord, given: object, field: string): boolean {
   return instance[field] !== undefined && !Object.hasOwn(given, field);
 }

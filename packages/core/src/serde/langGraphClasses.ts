@@ -18,8 +18,8 @@ export function loadedLangGraphClasses(): LangGraphClasses | undefined {
 
 /**
  * Loads the installed `@langchain/langgraph` once per process; undefined if there is none. Our CommonJS build loads LangGraph's
- * CommonJS build, and our ESM build the ESM one. Each has its own classes, and the application most likely uses the kind of build
- * that it uses of us.
+ * CommonJS build, and our ESM build the ESM one. Each has its own classes, and the application most likely uses the same kind of
+ * build of both packages.
  */
 export async function loadLangGraphClasses(): Promise<LangGraphClasses | undefined> {
   loading ??= importLangGraph();

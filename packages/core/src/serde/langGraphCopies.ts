@@ -13,7 +13,7 @@ export type LangGraphConstructor<Name extends LangGraphName> = Exclude<LangGraph
 const DEPTHS: Readonly<Record<LangGraphName, number>> = { Send: 1, Command: 2, Overwrite: 1 };
 
 /**
- * Decides which copy of LangGraph's classes a serializer revives values as. It takes the classes that an option names; otherwise
+ * Decides as which copy of LangGraph's classes a serializer revives values. It takes the classes that an option names; otherwise
  * the first ones that it was given an instance of, because these come from the graph that uses it; otherwise the loaded ones. It
  * matters because LangGraph uses `instanceof Send` in some places. (docs/decisions/0017)
  */
@@ -39,8 +39,8 @@ export class LangGraphCopies {
   }
 
   /**
-   * An instance that `make` made with the copy in use, which must have the `parts`; undefined where there is no copy. A class that
-   * was taken from a stored value and makes something else only has the name of LangGraph's, and isn't used again.
+   * An instance that `make` made with the copy in use, which must have the `parts`; undefined if there is no copy. A class that
+   * was taken from a stored value and makes something else only shares the name of LangGraph's, and isn't used again.
    */
   make<Name extends LangGraphName>(
     name: Name,

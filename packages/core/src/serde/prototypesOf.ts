@@ -9,7 +9,7 @@ export function prototypesOf(prototype: object): object[] {
   }
 }
 
-/** The class that a prototype belongs to; undefined where the two don't refer to each other. */
+/** The class that a prototype belongs to; undefined if the two don't refer to each other. */
 export function classOf(prototype: object): (new (...args: never[]) => object) | undefined {
   const found: unknown = Object.getOwnPropertyDescriptor(prototype, "constructor")?.value;
   return typeof found === "function" && found.prototype === prototype

@@ -13,13 +13,13 @@
  *   sg:type {name, value}                                         a registered type
  *   sg:Document {pageContent, metadata, id?}                      sg:Send {node, args, timeout?}
  *   sg:Command {lg_name, graph?, update?, resume?, goto?}         sg:Overwrite {__overwrite__}
- * Never stored: sg:cut and sg:redacted, by which @stratigraph/cli/operations shows that something was left out.
+ * Never stored: sg:cut and sg:redacted, with which @stratigraph/cli/operations shows that something was left out.
  */
 
-/** An object as JSON has it. */
+/** A JSON object. */
 export type JsonRecord = Record<string, unknown>;
 
-/** What the `type` of every record of ours begins with; LangGraph's own records have none of these. */
+/** The beginning of the `type` of all records of ours; LangGraph's own records have no such type. */
 export const EXTENSION_PREFIX = "sg:";
 
 /** LangGraph's record for `undefined`. */
@@ -28,7 +28,7 @@ export const UNDEFINED_RECORD: Readonly<JsonRecord> = Object.freeze({ lc: 2, typ
 /** The key under which LangChain wraps user data with an `lc` key, inside the kwargs of its own objects. */
 export const LC_ESCAPED = "__lc_escaped__";
 
-/** The property by which LangGraph knows an `Overwrite`, also one that was read back as plain data. */
+/** The property by which LangGraph knows an `Overwrite`, even one that was read back as plain data. */
 export const OVERWRITE = "__overwrite__";
 
 /** A record of ours: `{"lc":2,"type":"sg:<name>", …payload}`. Official readers keep it as plain data. */
@@ -64,7 +64,7 @@ export function isLcEscaped(value: JsonRecord): boolean {
   return Object.hasOwn(value, LC_ESCAPED) && Object.keys(value).length === 1;
 }
 
-/** Sets an own property, also where its name is `__proto__`. */
+/** Sets an own property, even if its name is `__proto__`. */
 export function setOwn(target: JsonRecord, key: string, value: unknown): void {
   if (key === "__proto__") {
     Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });

@@ -18,7 +18,7 @@ export interface SerializationFailure {
   readonly action: "serialise" | "read back";
   /** Default "value". */
   readonly reason?: SerializationReason;
-  /** Name of the class concerned, where one is. */
+  /** Name of the class concerned, if any. */
   readonly type?: string | undefined;
 }
 

@@ -21,16 +21,16 @@ export interface StratigraphSerializerOptions {
   /** Types to register, as with `register`. */
   readonly types?: readonly (RegisteredType | RegisteredLangChainType)[];
   /**
-   * The classes to revive LangGraph's `Send`, `Command` and `Overwrite` as. Default: the classes of the first instances that were
+   * The classes as which LangGraph's `Send`, `Command` and `Overwrite` are revived. Default: the classes of the first instances that were
    * stored through this serializer. Until then, those of the `@langchain/langgraph` that is installed beside this package.
    */
   readonly langGraph?: LangGraphClasses;
   /**
-   * The classes to revive LangChain's messages, prompt values and Documents as, such as `{ ...messages, ...promptValues,
-   * ...documents }` of the application's `@langchain/core`. Needed only where there are two copies of it, for example because the
+   * The classes as which LangChain's messages, prompt values and Documents are revived, such as `{ ...messages, ...promptValues,
+   * ...documents }` of the application's `@langchain/core`. Needed only if there are two copies of it, for example because the
    * application is CommonJS and this package isn't, and the process reads before it writes. Default, for each class: that of the
    * `@langchain/core` beside this package, unless only instances of another copy's class were stored through this serializer. A
-   * class that refuses what was stored is not used again. Throws {@link InvalidOptionError} where a value isn't a class.
+   * class that refuses what was stored is not used again. Throws {@link InvalidOptionError} if a value isn't a class.
    */
   readonly langChain?: LangChainClasses;
 }

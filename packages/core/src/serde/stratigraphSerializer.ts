@@ -39,7 +39,7 @@ export class StratigraphSerializer implements SerializerProtocol {
 
   /**
    * Makes instances of exactly this class storable.
-   * @throws InvalidOptionError; `TypeError` where the name or class is taken
+   * @throws InvalidOptionError; `TypeError` if the name or class is taken
    */
   register<T extends object>(type: RegisteredType<T> | RegisteredLangChainType): void {
     checkRegistration(type as RegisteredType | RegisteredLangChainType);
@@ -51,7 +51,7 @@ export class StratigraphSerializer implements SerializerProtocol {
     return this.dumps(value);
   }
 
-  /** Like {@link loads}, with LangGraph's classes loaded where the data needs them. */
+  /** Like {@link loads}, but loads LangGraph's classes if the data needs them. */
   async loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
     const first = this.#decode(type, data);
     if (!first.missedLangGraph || (await loadLangGraphClasses()) === undefined) return first.value;
@@ -60,7 +60,7 @@ export class StratigraphSerializer implements SerializerProtocol {
 
   /**
    * The format (`"bytes"` for a Uint8Array, otherwise `"json"`) and the bytes, which share nothing with the value.
-   * Throws {@link SerializationError} where a part can't be kept.
+   * Throws {@link SerializationError} if a part can't be kept.
    */
   dumps(value: unknown): [type: string, data: Uint8Array] {
     if (value instanceof Uint8Array && Object.getPrototypeOf(value) === Uint8Array.prototype) {
@@ -71,8 +71,8 @@ export class StratigraphSerializer implements SerializerProtocol {
   }
 
   /**
-   * Like {@link dumps}, for the versions of one array, such as a channel of a conversation has. The `writer` remembers the last
-   * version, so use one for each channel. `head` is put in front of the bytes. Undefined where the value isn't an array.
+   * Like {@link dumps}, for the versions of one array, such as those of a channel in a conversation. The `writer` remembers the last
+   * version, so use one for each channel. `head` is put in front of the bytes. Undefined if the value isn't an array.
    */
   dumpsIncremental(value: unknown, writer: IncrementalWriter, head: Uint8Array): WrittenArray | undefined {
     if (!Array.isArray(value) || Object.getPrototypeOf(value) !== Array.prototype) return undefined;
@@ -81,16 +81,16 @@ export class StratigraphSerializer implements SerializerProtocol {
   }
 
   /**
-   * The value, new at every call. Throws {@link SerializationError} where the data is damaged or names an
+   * The value, new at every call. Throws {@link SerializationError} if the data is damaged or names an
    * unknown type. Send, Command and Overwrite come back as plain data that LangGraph understands, until its
-   * classes are known (by {@link loadsTyped}, the `langGraph` option, or as one was stored).
+   * classes are known (by {@link loadsTyped}, by the `langGraph` option, or because an instance was stored).
    */
   loads(type: string, data: Uint8Array | string): unknown {
     return this.#decode(type, data).value;
   }
 
   /**
-   * Like {@link loadsTyped}, for the versions of one value, such as a channel has in a history. The `reader` remembers the last
+   * Like {@link loadsTyped}, for the versions of one value, such as those of a channel in a history. The `reader` remembers the last
    * version, so use one for each channel.
    */
   async loadsIncremental(type: string, data: Uint8Array, reader: IncrementalReader): Promise<unknown> {

@@ -66,7 +66,7 @@ export class TypeRegistry implements KnownLangChain {
     if (chosen !== undefined) this.documents.choose(chosen as unknown as DocumentConstructor);
   }
 
-  /** Throws `TypeError` where the name or the class is taken. */
+  /** Throws `TypeError` if the name or the class is taken. */
   register(type: RegisteredType | RegisteredLangChainType): void {
     const { prototype } = type.class as { prototype: object };
     this.#copies = new WeakMap();
@@ -148,7 +148,7 @@ export type DocumentConstructor = new (fields: {
   id?: unknown;
 }) => object;
 
-/** The class that was given for this name. @throws InvalidOptionError where it isn't a class */
+/** The class that was given for this name. @throws InvalidOptionError if it isn't a class */
 function chosenClass(classes: LangChainClasses, name: LangChainName): LangChainConstructor | undefined {
   const found: unknown = classes[name];
   if (found === undefined) return undefined;

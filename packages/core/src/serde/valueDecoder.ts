@@ -19,8 +19,8 @@ export interface ValueDecoder {
   fields(record: JsonRecord, depth: number, inKwargs: boolean): JsonRecord;
 
   /**
-   * Makes an instance of one of LangGraph's classes, which must have these parts. Undefined where the class isn't known: then the
-   * value is the plain data that an official saver gives LangGraph.
+   * Makes an instance of one of LangGraph's classes, which must have these parts. Undefined if the class isn't known: the value is
+   * then the plain data that an official saver gives LangGraph.
    */
   langGraph<Name extends LangGraphName>(
     name: Name,

@@ -10,7 +10,7 @@ export interface ValueEncoder {
   /** Encodes a part of the value at `depth`. */
   child(value: unknown, segment: PathSegment, depth: number, inKwargs?: boolean): unknown;
 
-  /** Goes one level down where there is no value to encode, such as to an entry of a Map. */
+  /** Goes one level down if there is no value to encode, such as to an entry of a Map. */
   step(segment: PathSegment, depth: number): void;
 
   /** `inKwargs`: inside the arguments of a LangChain object, where LangChain has escaping rules of its own. */

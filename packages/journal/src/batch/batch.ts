@@ -19,32 +19,32 @@ import { Tally, type BatchProgress, type BatchResult } from "./tally.ts";
 export interface BatchOptions<T> extends Omit<CallOptions, "compensate"> {
   /** Names the batch in its thread: items are done once under this id. */
   readonly id: string;
-  /** Names an item: text that is the same whenever the item comes again. */
+  /** Names an item: text that is the same each time that the item comes. */
   readonly key: (item: T) => string;
   /**
-   * How many items are recorded at a time, and so how many are worked on again at most after a process was killed: 1 to 1,000. Default 20.
+   * How many items are recorded at a time, and so the most that are worked on again after a process was killed: 1 to 1,000. Default 20.
    * Items with the effects "once" are claimed one by one, so that only those that were under way are in doubt.
    */
   readonly every?: number | undefined;
   /** How many items are worked on at the same time at most: 1 to 1,000. Default 1. */
   readonly concurrency?: number | undefined;
-  /** What an item's work depends on. An item for which it gives something else than the last time is done anew. Default: nothing. */
+  /** The data that an item's work depends on. If it returns something else than last time, the item is done anew. Default: nothing. */
   readonly changed?: ((item: T) => unknown) | undefined;
-  /** Called after each item. What it throws ends the batch. */
+  /** Called after each item. If it throws, the batch ends. */
   readonly onProgress?: ((progress: BatchProgress) => void) | undefined;
   /** Ends the batch after the items that are under way. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What the work of an item is given. */
+/** The argument of an item's work. */
 export interface BatchItemContext extends CurrentCall {
   readonly key: string;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Does a long job item by item, each once: a process that is killed anywhere, or a run that failed, goes on where it was when the batch is
- * run again. Order, added and left-out items don't matter. For a node of a graph, or plain code with a thread.
+ * Does a long job item by item, each once. After a killed process or a failed run, running the batch again continues where it stopped. The
+ * order of items doesn't matter, and items may be added or left out. For a node of a graph, or plain code with a thread.
  *
  * @example
  * const report = await batch(journal, config, invoices, {
@@ -57,7 +57,7 @@ export interface BatchItemContext extends CurrentCall {
  *
  * @param config of the node, or `{ configurable: { thread_id } }`
  * @throws InvalidOptionError, also for two items with one key, before anything runs; the signal's reason; what `onProgress` throws;
- * StratigraphError "NOT_DURABLE", and "LOCKED" where another batch of this process works on an item for too long; errors of the storage
+ * StratigraphError "NOT_DURABLE", and "LOCKED" if another batch of this process works on an item for too long; errors of the storage
  */
 export async function batch<T>(
   journal: Journal,
@@ -109,10 +109,10 @@ export async function batch<T>(
       const isOpen = effects === "once" && (await log.calls()).get(made)?.status === "unknown";
       if (StratigraphError.is(error, "AMBIGUOUS_OUTCOME") || (thrown !== undefined && isOpen))
         tally.ambiguous(one, keptError(error));
-      // It is recorded as done. As what work returns, the Command goes nowhere.
+      // It is recorded as done. A batch ignores Commands, as it ignores what work returns.
       else if (isParentCommand(thrown?.error)) tally.done();
       else if (thrown !== undefined) tally.failed(one, keptError(error));
-      // It was done by another process meanwhile.
+      // Another process did it meanwhile.
       else if (StratigraphError.is(error, "RESULT_NOT_KEPT")) tally.done();
       else throw error;
     }
@@ -123,7 +123,7 @@ export async function batch<T>(
   return tally.result;
 }
 
-/** The place of the calls of a batch. Nobody is asked: what a person has to answer is reported. */
+/** The place of a batch's calls. No person is asked: open questions are reported instead. */
 async function batchSite(
   parts: JournalParts,
   task: Task,
@@ -175,5 +175,5 @@ function checkBatch<T>(items: readonly T[], options: BatchOptions<T>, work: unkn
     throw new InvalidOptionError("effects", effects, 'Use "none", "idempotent" or "once".');
 }
 
-/** Most items of a group, and most at the same time. */
+/** The most items in a group, and the most at the same time. */
 const mostAtOnce = 1000;

@@ -4,14 +4,14 @@ export type Turn = (work: () => Promise<unknown>) => Promise<unknown>;
 /** Makes the call of an item, whose work waits for its turn. */
 type Make<T> = (item: T, turn: Turn) => Promise<void>;
 
-/** Thrown at the turn of an item that isn't worked on any more. It certainly did nothing. */
+/** Thrown at the turn of an item that is no longer worked on. The item certainly did nothing. */
 export const notBegun = Object.assign(new Error("the batch was ended before the item began"), {
   certain: true,
 });
 
 /**
- * Works on items in groups. The items of a group are claimed together, and what came of them is recorded together, so that a group takes
- * two appends, however many items it has.
+ * Works on items in groups. The items of a group are claimed together, and their outcomes are recorded together, so that a group takes two
+ * appends, however many items it has.
  */
 export async function inGroups<T>(
   items: readonly T[],
@@ -26,12 +26,12 @@ export async function inGroups<T>(
   }
 }
 
-/** Waits for all, also if one of them fails. @throws the first error */
+/** Waits for all, even if one of them fails. @throws the first error */
 async function allOf(parts: readonly Promise<void>[]): Promise<void> {
   for (const part of await Promise.allSettled(parts)) if (part.status === "rejected") throw part.reason;
 }
 
-/** Lets a few items of a group work at the same time, and all of them leave together. */
+/** Limits how many items of a group work at the same time, and lets all of them leave together. */
 class Gate {
   #working = 0;
   #missing: number;
@@ -47,7 +47,7 @@ class Gate {
     this.#signal = signal;
   }
 
-  /** Makes the call of an item. One that ends without a turn isn't waited for. */
+  /** Makes the call of an item. A call that ends without a turn isn't waited for. */
   async pass(make: (turn: Turn) => Promise<void>): Promise<void> {
     let arrived = false;
     const arrive = (): void => {

@@ -12,7 +12,7 @@ export interface PlannedItem<T> {
   readonly key: string;
   /** Canonical JSON. */
   readonly argsText: string;
-  /** The call, as it is known by a key. */
+  /** The call, with its fingerprint hashed with a key. */
   readonly requestBy: (knownBy: KnownBy) => CallRequest;
 }
 
@@ -26,7 +26,7 @@ export interface ItemIdentity<T> {
 }
 
 /**
- * Items as calls. A call is identified by the batch and the item's key, and not by what stands before it, so that order doesn't matter.
+ * Items as calls. A call is identified by the batch and the item's key, and not by the calls before it, so that order doesn't matter.
  * @throws InvalidOptionError for a key that isn't text, or that two items have
  */
 export function plannedItems<T>(

@@ -1,6 +1,6 @@
 import type { KeptError } from "../log/entry.ts";
 
-/** How far a batch got. */
+/** The progress of a batch. */
 export interface BatchProgress {
   readonly total: number;
   /** Items that are done, in this run or before. */
@@ -18,15 +18,15 @@ export interface UndoneItem<T> {
   readonly error: KeptError;
 }
 
-/** What came of a batch. */
+/** The outcome of a batch. */
 export interface BatchResult<T> extends BatchProgress {
-  /** Items whose work threw, or was denied. The next run works on them again, unless the error leaves it open whether they acted. */
+  /** Items whose work threw, or was denied. The next run works on them again, unless the error leaves open whether they acted. */
   readonly failures: readonly UndoneItem<T>[];
-  /** Items of which nobody knows whether they acted. They aren't worked on again before `journal.resolve()` or `reconcile` tells. */
+  /** Items whose outcome is unknown. They aren't worked on again until `journal.resolve()` or `reconcile` determines it. */
   readonly ambiguities: readonly UndoneItem<T>[];
 }
 
-/** Counts what becomes of items. */
+/** Counts the outcomes of items. */
 export class Tally<T> {
   readonly #total: number;
   readonly #onProgress: ((progress: BatchProgress) => void) | undefined;

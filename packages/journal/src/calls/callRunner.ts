@@ -29,10 +29,10 @@ import type { Ending } from "./results.ts";
 import type { Session } from "./session.ts";
 import { newIdempotencyKey } from "./idempotencyKey.ts";
 
-/** How long to wait before looking again at a call that another process runs: first and longest, in milliseconds. */
+/** The first and the longest pause before looking again at a call that another process runs, in milliseconds. */
 const [firstLookMs, longestLookMs] = [50, 1000];
 
-/** How often a call is looked for at most, if its journal is begun anew by other keys meanwhile. */
+/** How often a call is looked up at most, if its journal is begun anew with other keys meanwhile. */
 const attempts = 10;
 
 /** What a {@link CallRunner} needs. */
@@ -53,7 +53,7 @@ export class CallRunner {
   readonly #gate: Gate;
   /** Calls that this process is making, by fingerprint. */
   readonly #underWay = new Map<string, { readonly made: Promise<unknown>; readonly where: Where }>();
-  /** How many calls it is asked to make now. */
+  /** How many calls it is currently asked to make. */
   #asked = 0;
   /** Calls that it claimed, or tried to claim, and that didn't begin, with the number of the claim's entry. */
   readonly #notBegun = new Map<string, number>();
@@ -64,7 +64,7 @@ export class CallRunner {
     this.#gate = new Gate(parts.log, this.#outcomes, parts.policy, parts.policyTimeoutMs);
   }
 
-  /** Whether it is making no call. What it knows of calls that didn't begin may be forgotten: a person is asked then. */
+  /** Whether it is making no call. Then its knowledge of calls that didn't begin may be forgotten: a person is asked instead. */
   get isIdle(): boolean {
     return this.#asked === 0;
   }
@@ -74,14 +74,14 @@ export class CallRunner {
     return this.#underWay.has(call);
   }
 
-  /** By which key calls are known, or will be if this process begins the journal. */
+  /** The key with which fingerprints are hashed, or will be if this process begins the journal. */
   async knownBy(): Promise<KnownBy> {
     return knownByOf(await this.#parts.log.calls(), this.#parts.sealing);
   }
 
   /**
-   * Makes a call, or gives the recorded result of the same call.
-   * @param planned a function of the key by which the journal's calls are known; or a call whose fingerprint is never keyed
+   * Makes a call, or returns the recorded result of the same call.
+   * @param planned a function of the key with which the journal's fingerprints are hashed; or a call whose fingerprint is never keyed
    * @throws what the call throws; AmbiguousOutcomeError, StratigraphError "DUPLICATE_CALL", "NOT_DURABLE", "RESULT_NOT_KEPT", "LOCKED";
    * errors of the storage, before anything ran
    */
@@ -118,7 +118,7 @@ export class CallRunner {
     }
   }
 
-  /** Makes a call that this process isn't making. Undefined where it turned out to be another one. */
+  /** Makes a call that this process isn't making. Undefined if it turned out to be another one. */
   async #alone(planned: FoundCall, work: () => unknown): Promise<CallOutcome | undefined> {
     const { call, where } = planned.request;
     planned.found?.(call);
@@ -131,24 +131,24 @@ export class CallRunner {
     }
   }
 
-  /** Finds out which call a call is that code named. */
+  /** Finds out which recorded call a call that code named is. */
   async #found(planned: PlannedCall, taken: ReadonlySet<string>): Promise<FoundCall> {
     const { request, site } = planned;
     if (request.named !== true) return planned;
     const calls = await this.#parts.log.calls();
     if (site.place === undefined) {
       const known = calls.get(request.call);
-      // Outside a graph nothing but its arguments tells that another call is meant.
+      // Outside a graph, only the arguments show that another call is meant.
       const outside = known !== undefined && request.where.task === undefined;
       if (outside && !hasEqualArgs(known, request)) throw sameName(this.#parts.log.threadId, known);
       return planned;
     }
     const seen = calls.visitsElsewhere(request.previous, request.where);
     try {
-      // Where others of its name are, it is found by its checkpoint, which has to be stored for that.
+      // If its name was used elsewhere, it is found by its checkpoint, which has to be stored for that.
       if (seen[0] > 0) await this.#issued(planned);
     } catch (error) {
-      // What needs no checkpoint is made anew.
+      // A call that needs no checkpoint is made anew.
       if (request.effects !== "none") throw error;
       return { ...planned, request: numbered(request, calls.highest(request.previous) + 1, 0), seen };
     }
@@ -159,7 +159,7 @@ export class CallRunner {
     };
   }
 
-  /** Waits for the same call, which this process is making. */
+  /** Waits for the same call, which this process is already making. */
   async #ended(other: Promise<unknown>, { request, site }: PlannedCall): Promise<void> {
     const { log, waitMs } = this.#parts;
     try {
@@ -172,7 +172,7 @@ export class CallRunner {
     }
   }
 
-  /** Makes a call. Undefined where what is recorded has changed, so that it may be another one. */
+  /** Makes a call. Undefined if the records have changed, so that it may be another call. */
   async #make(planned: FoundCall, work: () => unknown): Promise<CallOutcome | undefined> {
     for (;;) {
       const decided = await this.#decide(planned);
@@ -184,7 +184,7 @@ export class CallRunner {
     }
   }
 
-  /** Finds out what to do, until the call may run, or needn't. Undefined where it may be another one. */
+  /** Decides until the call may run, or needn't. Undefined if it may be another one. */
   async #decide(planned: FoundCall): Promise<Exclude<CallOutcome, { kind: "ran" }> | Run | undefined> {
     const { log, waitMs } = this.#parts;
     const { request, site } = planned;
@@ -199,7 +199,7 @@ export class CallRunner {
         case "refuse":
           throw duplicateCall(log.threadId, resolution.state);
         case "return": {
-          // Somebody may have let it run again, or the thread may have been deleted and begun anew.
+          // Somebody may have allowed it to run again, or the thread may have been deleted and begun anew.
           if (!isFresh) {
             isFresh = true;
             continue;
@@ -262,8 +262,8 @@ export class CallRunner {
   }
 
   /**
-   * Records that a result is given. Before it is given, where the call was made in another step: calls behind it, and those of other tasks
-   * beside it, are told apart by that. False where the call may be another one.
+   * Records that a result is given. If the call was made in another step, this happens before the result is given: it distinguishes later
+   * calls, and those of parallel tasks. False if the call may be another one.
    */
   async #gives(planned: FoundCall, state: CallState): Promise<boolean> {
     const { request, site } = planned;
@@ -301,7 +301,7 @@ export class CallRunner {
     }
   }
 
-  /** Takes the right to run the call; undefined where something was recorded of it meanwhile, "moved" where it may be another one. */
+  /** Takes the right to run the call. Undefined if something about it was recorded meanwhile, "moved" if it may be another one. */
   async #claim(planned: FoundCall): Promise<Run | "moved" | undefined> {
     const { request, argsText, site } = planned;
     const call = eventOfCall(request);
@@ -318,10 +318,10 @@ export class CallRunner {
       return { events: [{ event, payload: { args: argsText }, author: site.author }], answer: claimed };
     };
     try {
-      // The lease comes first, so that nobody sees a claim of a process that seems dead.
+      // The lease comes first, so that nobody sees a claim by a process that seems dead.
       return await this.#parts.session.during(() => this.#parts.log.change(decide, site.mayBegin));
     } finally {
-      // Also if nothing acknowledged the claim, which may be stored nevertheless.
+      // Even if nothing acknowledged the claim, which may be stored nevertheless.
       if (claimed?.claim !== undefined) this.#notBegun.set(request.call, claimed.claim.seq);
     }
   }
@@ -343,7 +343,7 @@ export class CallRunner {
     return ran(ending);
   }
 
-  /** Runs a claimed call, and records what came of it. Undefined: others may have taken it over, so nothing ran. */
+  /** Runs a claimed call, and records its outcome. Undefined: others may have taken it over, so nothing ran. */
   async #run(
     planned: PlannedCall,
     { attempt, key }: Run,
@@ -355,7 +355,7 @@ export class CallRunner {
     const beganMs = performance.now();
     const current: CurrentCall = { fingerprint: request.call, idempotencyKey: key, attempt };
     return await session.during(async () => {
-      // The process was suspended since it took the claim, and seemed dead.
+      // The process was suspended after it took the claim, and seemed dead.
       if (session.session !== claimant) return undefined;
       let ending: Ending;
       let began = false;
@@ -380,7 +380,7 @@ export class CallRunner {
   }
 }
 
-/** What came of a call that ran. @throws the Command that it threw */
+/** The outcome of a call that ran. @throws the Command that it threw */
 function ran({ value, thrown }: Ending): CallOutcome {
   if (thrown !== undefined) throw thrown;
   return { kind: "ran", value };
@@ -388,11 +388,11 @@ function ran({ value, thrown }: Ending): CallOutcome {
 
 /** A call whose fingerprint is known. */
 interface FoundCall extends PlannedCall {
-  /** How its name had been used then in other steps; undefined for a call that code didn't name. */
+  /** How its name had been used in other steps at that time; undefined for a call that code didn't name. */
   readonly seen?: ReturnType<Calls["visitsElsewhere"]> | undefined;
 }
 
-/** Whether its name was used since a call was found, so that it may be another one. */
+/** Whether its name was used after the call was found, so that it may be another one. */
 function hasMoved(calls: Calls, { request, seen }: FoundCall): boolean {
   const { call, previous, where, named = false } = request;
   if (named && seen === undefined) return false;
@@ -413,6 +413,6 @@ interface Run {
 interface Claim {
   /** Number of its entry. */
   readonly seq: number;
-  /** The name under which this process took it. */
+  /** The name of this process's session when it took the claim. */
   readonly session: string;
 }

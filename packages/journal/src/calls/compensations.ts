@@ -3,20 +3,20 @@ import type { CallOptions } from "../options.ts";
 
 type Compensate = NonNullable<CallOptions["compensate"]>;
 
-/** How many calls have functions of their own at most; those that were made longest ago are undone by their tool's. */
+/** How many calls have their own functions at most; the oldest calls fall back to their tool's function. */
 const mostCalls = 10_000;
 
-/** What undoes calls. */
+/** The functions that undo calls. */
 export class Compensations {
   readonly #ofTools = new Map<string, Compensate>();
   readonly #ofCalls = new Map<string, Compensate>();
 
-  /** Undoes calls of a tool, those of earlier processes included. */
+  /** Sets the function that undoes calls of a tool, including those of earlier processes. */
   setOfTool(tool: string, compensate: Compensate): void {
     this.#ofTools.set(tool, compensate);
   }
 
-  /** Undoes one call, whatever its tool's other calls are undone by: it may know that call only. */
+  /** Sets the function that undoes one call. It takes precedence over the tool's function, and may know that call only. */
   setOfCall(threadId: string, call: Digest, compensate: Compensate): void {
     const key = keyOf(threadId, call);
     this.#ofCalls.delete(key);
@@ -24,13 +24,13 @@ export class Compensations {
     if (this.#ofCalls.size > mostCalls) this.#ofCalls.delete(this.#ofCalls.keys().next().value!);
   }
 
-  /** What undoes a call; undefined where nothing is known to. */
+  /** The function that undoes a call; undefined if none is known. */
   of(threadId: string, call: Digest, tool: string): Compensate | undefined {
     return this.#ofCalls.get(keyOf(threadId, call)) ?? this.#ofTools.get(tool);
   }
 }
 
-/** Names a call among those of all threads, which may have the same fingerprints. */
+/** Identifies a call among those of all threads, which may have the same fingerprints. */
 function keyOf(threadId: string, call: Digest): string {
   return `${call} ${threadId}`;
 }

@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { shared } from "../shared.ts";
 
-/** The call that the code around it is run by. */
+/** The call that runs the current code. */
 export interface CurrentCall {
   readonly fingerprint: string;
-  /** What a service that takes idempotency keys is given: the same in all attempts of the call. */
+  /** The key for a service that takes idempotency keys: the same in all attempts of the call. */
   readonly idempotencyKey: string;
   /** 1 for the first one. */
   readonly attempt: number;
@@ -23,12 +23,12 @@ export function currentCall(): CurrentCall | undefined {
   return storage.getStore()?.call;
 }
 
-/** The task that makes the call that the code around it is run by; undefined outside graphs. */
+/** The task that makes the call that runs the current code; undefined outside graphs. */
 export function taskOfCall(): string | undefined {
   return storage.getStore()?.task;
 }
 
-/** Whether a task makes the call that the code around it is run by, and not one of a graph that the call's tool runs. */
+/** Whether a task makes the call that runs the current code. False for a task of a graph that the call's tool runs. */
 export function isTaskOfCall(task: string | undefined): boolean {
   const running = storage.getStore();
   return running !== undefined && running.task === task;

@@ -18,10 +18,10 @@ import {
 import { eventOfCall } from "./resolve.ts";
 import { hasEqualArgs } from "./namedCall.ts";
 
-/** Longest reason that is kept of a denial or an approval, in UTF-16 units. */
+/** Longest stored reason of a denial or an approval, in UTF-16 units. */
 const longestReason = 2000;
 
-/** Asks those who decide about calls: the policy, reconcilers, persons. What they say is recorded before anything runs. */
+/** Asks the policy, reconcilers and persons, who decide about calls. Their answers are recorded before anything runs. */
 export class Gate {
   readonly #log: JournalLog;
   readonly #outcomes: Outcomes;
@@ -37,8 +37,8 @@ export class Gate {
   }
 
   /**
-   * Asks the policy. Undefined: the call may run; "ask again": a person allowed it, which is recorded now.
-   * @param approved what a person allowed before. It counts where the policy still asks for the same reason
+   * Asks the policy. Undefined: the call may run; "ask again": a person allowed it, and that was recorded just now.
+   * @param approved an earlier approval by a person. It counts if the policy still asks for the same reason
    */
   async judge(
     planned: PlannedCall,
@@ -62,7 +62,7 @@ export class Gate {
         "policy",
         `${answer.ask} (a person has to allow it, and outside a graph with a checkpointer nobody can be asked)`,
       );
-    // An answer counts once: LangGraph gives it again whenever the task is repeated.
+    // An answer counts once: LangGraph gives it again each time the task is repeated.
     const parts = [threadId, request.call, argsHash, site.task ?? null, answer.ask.toWellFormed()];
     const id = questionId("approval", ...parts, approved?.seq ?? 0);
     const question = {
@@ -94,7 +94,7 @@ export class Gate {
   /**
    * Finds out whether a call happened, by its reconciler or by asking a person, and records it.
    * @param died whether the process that made the call ended
-   * @throws AmbiguousOutcomeError where nobody can be asked; LangGraph's interrupt
+   * @throws AmbiguousOutcomeError if nobody can be asked; LangGraph's interrupt
    */
   async settle({ site, options }: PlannedCall, state: CallState, died: boolean): Promise<void> {
     const { call, tool, where, claim, error } = state;
@@ -117,7 +117,7 @@ export class Gate {
     await this.#outcomes.resolve(state, said, "person", { author: said.author ?? site.author });
   }
 
-  /** Records something about a call before it runs. @param author default: whoever makes the call */
+  /** Records something about a call before it runs. @param author default: the author of the call */
   async append(
     { argsText, site }: PlannedCall,
     event: NewEvent["event"],
@@ -171,7 +171,7 @@ export class Gate {
   }
 }
 
-/** The answer to a question; where there is none, the graph is stopped with the question. @throws LangGraph's interrupt */
+/** The answer to a question; if there is none, stops the graph with the question. @throws LangGraph's interrupt */
 function answered(asking: Asking, question: ApprovalQuestion): ApprovalAnswer;
 function answered(asking: Asking, question: AmbiguousQuestion): AmbiguousAnswer;
 function answered(asking: Asking, question: Question): unknown {
@@ -180,7 +180,7 @@ function answered(asking: Asking, question: Question): unknown {
   return asking.ask(read.refused === undefined ? question : { ...question, refused: read.refused });
 }
 
-/** Whether what a person allowed counts still, where the policy asks for a reason. */
+/** Whether an approval still counts, given the policy's present reason. */
 function counts({ reason, until }: Approval, asked: string): boolean {
   return (until === undefined || Date.now() < Date.parse(until)) && reason === keptReason(asked);
 }

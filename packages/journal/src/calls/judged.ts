@@ -3,7 +3,7 @@ import { answerWithin, waitMsOf } from "@stratigraph/core/internal";
 import { keptError, tookLonger } from "../errors.ts";
 import type { Policy, PolicyCall } from "../options.ts";
 
-/** What the policy says. Errors, silence and answers that aren't one deny. */
+/** The policy's answer. Errors, timeouts and invalid answers deny. */
 export async function judged(
   policy: Policy,
   call: PolicyCall,
@@ -27,7 +27,7 @@ export async function judged(
   }
 }
 
-/** An error's message, with that of its cause: `fetch` tells only there why it failed. */
+/** An error's message, with that of its cause: the cause is the only place where `fetch` says why it failed. */
 function told(error: unknown): string {
   const { cause } = Object(error) as { cause?: unknown };
   const { message } = keptError(error);
@@ -36,7 +36,7 @@ function told(error: unknown): string {
   return `${message} (${keptError(cause).message || String(code)})`;
 }
 
-/** Freezes JSON and what it is in, so that a policy can't change what runs. */
+/** Freezes JSON and everything in it, so that a policy can't change what runs. */
 export function frozen<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   for (const field of Object.values(value)) frozen(field);

@@ -6,10 +6,10 @@ import type { CallState } from "../log/callState.ts";
 import type { CallRequest } from "./resolve.ts";
 
 /**
- * Which of the calls of a name a call is. It is the one that its task made before. Otherwise it comes after those that the run has gone on
- * from since: it is new work, unless another branch has one at the same point with the same arguments, which no other task of the
- * step took.
- * @throws StratigraphError "DUPLICATE_CALL" where nobody can tell whether it is the one of an earlier attempt
+ * Finds out which of the calls of a name a call is. It is the one that its task made before, if there is one. Otherwise it comes after
+ * those that the run has gone on from since, as new work. The exception: another branch has a call at the same point with the same
+ * arguments, which no other task of the step took.
+ * @throws StratigraphError "DUPLICATE_CALL" if nobody can tell whether it is that of an earlier attempt
  * @param taken calls that other tasks are making in this process
  */
 export async function namedCall(
@@ -25,7 +25,7 @@ export async function namedCall(
     const relation = taken.has(state.call) ? "beside" : await nearest(state, place);
     if (relation === "here") return numbered(request, state.nth, state.beside);
     seen.push({ state, relation });
-    // The usual case, in which the others needn't be looked at.
+    // The usual case, in which the others needn't be checked.
     if (relation === "past" && state.nth === highest) break;
   }
   let [nth, atThisPoint] = atPoint(seen);
@@ -56,14 +56,14 @@ interface Seen {
   relation: Relation;
 }
 
-/** The number behind those of the calls that are past, and the calls that have it on other branches or in other tasks. */
+/** The number after those of the past calls, and the calls that have this number on other branches or in other tasks. */
 function atPoint(seen: readonly Seen[]): [nth: number, calls: Seen[]] {
   const past = seen.filter(({ relation }) => relation === "past");
   const nth = Math.max(-1, ...past.map(({ state }) => state.nth)) + 1;
   return [nth, seen.filter(({ state }) => state.nth === nth)];
 }
 
-/** The call of another branch that this one is: of several with equal arguments, that of the same node, and of the same Send of its step. */
+/** The call of another branch that this one matches. Of several with equal arguments: that of the same node and Send of its step. */
 function freeOf(calls: readonly Seen[], request: CallRequest): Seen | undefined {
   const free = calls.filter(
     ({ state, relation }) => relation === "elsewhere" && hasEqualArgs(state, request),
@@ -79,7 +79,7 @@ export function numbered(request: CallRequest, nth: number, beside = 0): CallReq
   return { ...request, nth, ...(beside === 0 ? {} : { beside }), call };
 }
 
-/** How the nearest place of a call stands to the one of now: the call may have been given on several branches. */
+/** The relation of a call's nearest place to the present one: the call may have been given on several branches. */
 async function nearest(
   { visits = [], where: { node } }: Pick<CallState, "visits" | "where">,
   place: Pick<Place, "relationOf">,

@@ -11,7 +11,7 @@ import { eventOfCall } from "./resolve.ts";
 import { isToolMessage, keptEnding, keptResult, type Ending, type KeptResult } from "./results.ts";
 import { StoredResults } from "./storedResults.ts";
 
-/** What became of a call, for the trace. */
+/** The outcome of a call, for the trace. */
 export type ToolCallOutcome =
   | "ran"
   | "replayed"
@@ -22,12 +22,12 @@ export type ToolCallOutcome =
   | "unreconciled"
   | "unrecorded";
 
-/** What the trace tells of a call. */
+/** The data about a call that the trace needs. */
 interface Traced {
   readonly request: Pick<Call, "tool" | "call" | "where">;
 }
 
-/** Records what came of the calls of one journal. */
+/** Records the outcomes of the calls of one journal. */
 export class Outcomes {
   readonly #log: JournalLog;
   readonly #results: StoredResults;
@@ -63,7 +63,7 @@ export class Outcomes {
   /**
    * Records a success. If somebody took the call over meanwhile, it is recorded as late.
    * @param claim number of the claim's entry
-   * @returns the result of whoever took it over, where there is one
+   * @returns the result of the process that took it over, if there is one
    */
   async success(
     planned: PlannedCall,
@@ -94,8 +94,8 @@ export class Outcomes {
   /**
    * Records a failure.
    * @param claim number of the claim's entry
-   * @param certain whether nothing happened for certain
-   * @param told what the tool itself gave to tell of the failure
+   * @param certain whether it is certain that nothing happened
+   * @param told the value by which the tool itself reported the failure
    */
   async failure(
     planned: PlannedCall,
@@ -132,7 +132,7 @@ export class Outcomes {
     this.tell(planned, suspended ? "suspended" : certain ? "failed" : "unknown", 0, error);
   }
 
-  /** Records what became of a call whose outcome was unknown. */
+  /** Records the outcome of a call whose outcome was unknown. */
   async resolve(
     { call, claim, where }: CallState,
     found: NonNullable<Reconciled>,
@@ -159,7 +159,7 @@ export class Outcomes {
     });
   }
 
-  /** Publishes what became of a call on the diagnostics channel. */
+  /** Publishes the outcome of a call on the diagnostics channel. */
   tell({ request }: Traced, outcome: ToolCallOutcome, ms: number, error?: unknown): void {
     const { tool, call, where } = request;
     trace({
@@ -178,7 +178,7 @@ export class Outcomes {
     return await this.#results.stored(() => keptEnding(ending, request.where.toolCallId, site.namespace));
   }
 
-  /** Records an outcome. What was done is done: an error of the storage is traced, and the claim stays as it is. */
+  /** Records an outcome. The call has already run, so an error of the storage is only traced, and the claim stays unchanged. */
   async #record<T>(planned: PlannedCall, record: () => Promise<T>): Promise<T | undefined> {
     try {
       return await record();
@@ -189,7 +189,7 @@ export class Outcomes {
   }
 }
 
-/** What a success tells of interrupts of its tool. */
+/** The interrupts of its tool that a success records. */
 function interruptsOf({ task, interrupts }: CallSite): { interrupts?: Interrupts } {
   const times = interrupts?.() ?? 0;
   return task === undefined || times === 0 ? {} : { interrupts: { task, times } };
@@ -211,18 +211,18 @@ export async function isCertain(
   }
 }
 
-/** Whether an error is LangGraph's way to stop a node, such as an interrupt. */
+/** Whether an error is one by which LangGraph stops a node, such as an interrupt. */
 export function isBubbleUp(error: unknown): boolean {
   const { name, is_bubble_up: marked } = Object(error) as { name?: unknown; is_bubble_up?: unknown };
   return marked === true || name === "GraphInterrupt" || name === "NodeInterrupt";
 }
 
-/** Whether an error brings a Command to a graph around the node: what threw it came to its end. */
+/** Whether an error carries a Command to a surrounding graph: the code that threw it had finished. */
 export function isParentCommand(error: unknown): error is { readonly command: unknown } {
   return (Object(error) as { name?: unknown }).name === "ParentCommand";
 }
 
-/** Runs the work of a call to its end. @throws what it throws, but Commands */
+/** Runs the work of a call to its end. @throws what it throws, except Commands */
 export async function endingOf(work: () => unknown): Promise<Ending> {
   try {
     return { value: await work() };
@@ -232,7 +232,7 @@ export async function endingOf(work: () => unknown): Promise<Ending> {
   }
 }
 
-/** The message of a tool that tells of its own failure; undefined for any other value. */
+/** The message by which a tool reports its own failure; undefined for any other value. */
 export function toldFailure({ request }: PlannedCall, value: unknown): { content: unknown } | undefined {
   return request.where.toolCallId !== undefined && isToolMessage(value) && value.status === "error"
     ? value

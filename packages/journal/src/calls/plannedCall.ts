@@ -5,32 +5,32 @@ import type { Answers, Question } from "./questions.ts";
 import type { CallRequest } from "./resolve.ts";
 import type { KeptResult } from "./results.ts";
 
-/** The graph around a call, as far as the protocol needs it. */
+/** The graph around a call, reduced to what the protocol needs. */
 export interface CallSite {
   /** Aborts the call. */
   readonly signal?: AbortSignal | undefined;
   readonly author?: string | undefined;
-  /** Names the task in which the call is made, where there is one. */
+  /** Names the task in which the call is made, if there is one. */
   readonly task?: string | undefined;
-  /** The namespace by which a Command names that task. */
+  /** The namespace by which a Command addresses that task. */
   readonly namespace?: string | undefined;
   /** Asks a person by an interrupt. Absent outside graphs. */
   readonly asking?: Asking | undefined;
-  /** How many interrupts of the work that the call runs were answered. */
+  /** How many interrupts of the call's work were answered. */
   readonly interrupts?: (() => number) | undefined;
-  /** Passes over answers to interrupts of a tool that doesn't run again. */
+  /** Skips answers to interrupts of a tool that doesn't run again. */
   readonly passOver?: ((times: number) => void) | undefined;
-  /** Waits until the checkpoint that issued the call is stored. Absent where none issued it. @throws if that can't be */
+  /** Waits until the checkpoint that issued the call is stored. Absent if none issued it. @throws if it can't be stored */
   readonly issued?: ((signal: AbortSignal | undefined, timeoutMs: number) => Promise<void>) | undefined;
-  /** Tells how places stand to that of the call. Absent outside graphs. */
+  /** Finds out how places relate to that of the call. Absent outside graphs. */
   readonly place?: Pick<Place, "relationOf" | "behindEdits"> | undefined;
-  /** Looks whether the thread that made the call is still there. Absent outside graphs. @throws ThreadDeletedError */
+  /** Checks whether the thread that made the call still exists. Absent outside graphs. @throws ThreadDeletedError */
   readonly mayBegin?: (() => Promise<void>) | undefined;
 }
 
 /** How a person is asked. */
 export interface Asking {
-  /** What was given to interrupts of the run. */
+  /** The answers that were given to interrupts of the run. */
   readonly answers: Answers;
   /** Stops the graph with a question. @throws LangGraph's interrupt */
   readonly ask: (question: Question) => never;
@@ -43,15 +43,15 @@ export interface PlannedCall {
   readonly argsText: string;
   readonly site: CallSite;
   readonly options: CallOptions;
-  /** Told the call's fingerprint, once it is known. */
+  /** Called with the call's fingerprint, once it is known. */
   readonly found?: ((call: Digest) => void) | undefined;
-  /** Whether an error says that a tool didn't take its arguments, and so didn't act. */
+  /** Whether an error says that a tool rejected its arguments, and so didn't act. */
   readonly refused?: ((error: unknown) => Promise<boolean>) | undefined;
   /** The policy isn't asked: the call undoes what it had allowed. */
   readonly unjudged?: boolean | undefined;
 }
 
-/** What came of a call. */
+/** The outcome of a call. */
 export type CallOutcome =
   | { readonly kind: "ran"; readonly value: unknown }
   | { readonly kind: "recorded"; readonly result: KeptResult }

@@ -13,7 +13,7 @@ export interface ApprovalQuestion {
   readonly tool: string;
   readonly args: unknown;
   readonly reason: string;
-  /** What was wrong with the answer that was given, where there was one. */
+  /** What was wrong with the previous answer, if there was one. */
   readonly refused?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface AmbiguousQuestion {
   readonly claimedAt?: string | undefined;
   readonly where: Where;
   readonly why: string;
-  /** What was wrong with the answer that was given, where there was one. */
+  /** What was wrong with the previous answer, if there was one. */
   readonly refused?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface ApprovalAnswer {
   readonly id: string;
   readonly allow: boolean;
   readonly reason?: string | undefined;
-  /** Who answers, for the trail. Default: whoever makes the call. */
+  /** Who answers, for the trail. Default: the author of the call. */
   readonly author?: string | undefined;
 }
 
@@ -52,47 +52,47 @@ export interface ApprovalAnswer {
  */
 export type AmbiguousAnswer = NonNullable<Reconciled> & {
   readonly id: string;
-  /** Who answers, for the trail. Default: whoever makes the call. */
+  /** Who answers, for the trail. Default: the author of the call. */
   readonly author?: string | undefined;
 };
 
 /** Longest name of a person that is kept, in UTF-16 units. */
 const longestAuthor = 200;
 
-/** How the names of questions begin, by which answers are told from those to interrupts of others. */
+/** How the names of questions begin; distinguishes answers to them from answers to other interrupts. */
 const prefix = "call-question-";
 
 /**
- * Names a question. LangGraph knows answers only by their order in a task, and gives one that was taken before to the next question when a
- * run is continued without an answer; so each answer has to say which question it is for.
- * @param parts what makes the question another one
+ * Names a question. LangGraph knows answers only by their order in a task, and gives an answer that was already taken to the next question
+ * when a run is continued without an answer; so each answer has to say which question it is for.
+ * @param parts the data that distinguishes the question from others
  */
 export function questionId(...parts: readonly unknown[]): string {
   return `${prefix}${sha256(canonical(["question/1", ...parts])).slice(0, 32)}`;
 }
 
-/** The question that a value given to an interrupt answers; undefined for what isn't an answer to one of the journal's. */
+/** The id of the question that a value given to an interrupt answers; undefined if it doesn't answer one of the journal's questions. */
 export function answeredQuestion(value: unknown): string | undefined {
   const { id } = Object(value) as { id?: unknown };
   return typeof id === "string" && id.startsWith(prefix) ? id : undefined;
 }
 
-/** The question that the value of an interrupt is; undefined for interrupts of others. */
+/** The journal's question in the value of an interrupt; undefined for other interrupts. */
 export function questionIn(value: unknown): Question | undefined {
   const { id, kind } = Object(value) as { id?: unknown; kind?: unknown };
   const isOurs = typeof id === "string" && id.startsWith(prefix);
   return isOurs && (kind === "approval" || kind === "ambiguous") ? (value as Question) : undefined;
 }
 
-/** What is given to interrupts, as far as a question is concerned. */
+/** The answers that were given to interrupts, as far as the journal's questions need them. */
 export interface Answers {
   /** Takes the answer to a question, if there is one. */
   take(id: string): unknown;
-  /** Something that nobody took yet, and doesn't name a question. */
+  /** A value that nobody took yet and that doesn't name a question. */
   readonly unnamed: unknown;
 }
 
-/** Reads the answer to a question; or else tells what was wrong with the one that was given, if there was one. */
+/** Reads the answer to a question. If the given answer is wrong, says why. */
 export function readAnswer(
   question: ApprovalQuestion,
   answers: Answers,

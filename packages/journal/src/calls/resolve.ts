@@ -4,17 +4,17 @@ import type { Digest } from "../identity/fingerprint.ts";
 import type { Call, KnownBy } from "../log/entry.ts";
 import { isTaken } from "../log/visits.ts";
 
-/** What has to be known to decide on a call. */
+/** The data for deciding on a call. */
 export interface CallRequest extends Call {
   /** Ignore records of calls that may run again. */
   readonly fresh?: boolean | undefined;
-  /** Hashes of the arguments by the journal's other keys, by which calls are known that were made under those. */
+  /** Hashes of the arguments by the journal's other keys, to recognise calls that were made under those. */
   readonly otherHashes?: readonly string[] | undefined;
-  /** By which key `call` and `previous` are known; undefined for the journal's own calls, where they are as they are. */
+  /** The key with which `call` and `previous` are hashed; undefined for the journal's own calls, which are never keyed. */
   readonly knownBy?: KnownBy | undefined;
 }
 
-/** What an event keeps of a request. */
+/** The part of a request that an event keeps. */
 export function eventOfCall(request: CallRequest): Call {
   const { fresh: _fresh, otherHashes: _other, knownBy: _knownBy, ...call } = request;
   return call;
@@ -36,14 +36,14 @@ export interface Knowledge {
 export type Resolution =
   /** It ran: give its result. */
   | { readonly do: "return"; readonly state: CallState }
-  /** A person denied it in this task, which began anew to go on after another question. */
+  /** A person denied it in this task, which began again to continue after another question. */
   | { readonly do: "deny"; readonly state: CallState }
-  /** It may run, after a claim where `effects` isn't "none". `key`: the idempotency key that it has to use. */
+  /** It may run, after a claim unless `effects` is "none". `key`: the idempotency key that it has to use. */
   | {
       readonly do: "run";
       readonly attempt: number;
       readonly key?: string | undefined;
-      /** The call that it repeats with that key. */
+      /** The call that it repeats, using that call's key. */
       readonly of?: Digest | undefined;
       readonly approved?: Approval | undefined;
     }
@@ -55,12 +55,13 @@ export type Resolution =
   | { readonly do: "refuse"; readonly state: CallState };
 
 /**
- * Decides on a call by what is recorded. Has no effect and asks nobody. This process must not be running the same call: a claim of its
- * own is then one that ended without a record, or of a thread that was copied during the call, unless it is known that it never began.
+ * Decides on a call by the records. Has no effect and asks nobody. This process must not be running the same call. A claim of its own is
+ * therefore one that ended without a record, or one of a thread that was copied during the call, unless it is known that the call never
+ * began.
  */
 export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge): Resolution {
   const state = calls.get(request.call);
-  // Reads of two tasks don't get in each other's way, and calls that code named are told apart before.
+  // Reads of two tasks don't conflict, and calls that code named were already told apart.
   const mayRepeat = request.effects === "none" || request.named === true;
   if (state !== undefined && !mayRepeat && (isTwin(state, request) || isTaken(state, request.where)))
     return { do: "refuse", state };
@@ -76,15 +77,15 @@ export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge
   const run = own ?? { do: "run" as const, attempt: 1, key: undefined };
   if (other === undefined) return run;
   if (request.effects !== "idempotent") return other;
-  // It may be repeated, with the key of the one that it may be a repetition of. Code repeats a call by its name.
+  // It may be repeated, with the key of the call that it may repeat. Code repeats a call by its name.
   const isNamedByCode = request.named === true && request.where.toolCallId === undefined;
   if (isNamedByCode || run.key !== undefined) return run;
   return { ...run, key: other.state.key, of: other.state.call };
 }
 
 /**
- * Equal calls of two tasks of one step, such as parallel subgraphs or `Send`s that nothing tells apart. A task that is repeated has the
- * same id, except in a subgraph that began anew, of which the checkpoint differs then.
+ * Equal calls of two tasks of one step, such as parallel subgraphs or `Send`s without a difference. A repeated task has the same id, except
+ * in a subgraph that began anew, which has another checkpoint then.
  */
 function isTwin({ where: there }: CallState, { where: here }: CallRequest): boolean {
   if (here.checkpoint === undefined || here.task === undefined || there.task === undefined) return false;
@@ -93,7 +94,7 @@ function isTwin({ where: there }: CallState, { where: here }: CallRequest): bool
   return there.issuer === here.issuer && there.task !== here.task;
 }
 
-/** A person's denial holds in the task in which it was asked for; elsewhere the policy may ask again. */
+/** A person's denial holds in the task that asked for it; elsewhere the policy may ask again. */
 function isDeniedHere({ status, deniedBy, where }: CallState, request: CallRequest): boolean {
   const { task } = request.where;
   return status === "denied" && deniedBy === "person" && task !== undefined && where.task === task;
@@ -138,7 +139,7 @@ function stateOfClaim(
 
 /**
  * While nobody knows whether a call happened, the same tool isn't run with the same arguments anywhere in the journal: models try again
- * when they are told of an error. Equal calls under way, and those of the same message, are no repetitions: they are meant.
+ * when they see an error. Equal calls under way, and those of the same message, aren't repetitions: they are intended.
  */
 function openElsewhere(
   calls: Calls,
@@ -155,7 +156,7 @@ function openElsewhere(
     const isBeside = state.previous === request.previous;
     if (isBeside && request.where.toolCallId !== undefined) continue;
     if (state.status === "unknown") return { do: "ask", state, died: false };
-    // Code that makes a call twice in one task may mean it, unless it saw the first one fail.
+    // Code that makes a call twice in one task may intend both, unless it saw the first one fail.
     if (!isBeside && stateOfClaim(state, request, known) === "died") return { do: "ask", state, died: true };
   }
   return undefined;

@@ -1,34 +1,34 @@
-/** A result as the journal keeps it, without what belongs to the one call that it was made for. */
+/** A result as the journal stores it, without what is specific to the call that made it. */
 export type KeptResult = ReturnedResult | ThrownCommand;
 
 /** What a call returned. */
 export type ReturnedResult =
   | { readonly kind: "value"; readonly value: unknown }
-  /** A ToolMessage, taken apart. */
+  /** A ToolMessage, reduced to its stored fields. */
   | { readonly kind: "message"; readonly message: KeptMessage }
   /** A Command whose update has ToolMessages for the call. */
   | { readonly kind: "command"; readonly command: unknown; readonly toolCallId: string };
 
-/** A Command that a call threw, as LangGraph's `ParentCommand`: it leaves the node, for a graph around it. */
+/** A Command that a call threw, as LangGraph's `ParentCommand`: it leaves the node, for a surrounding graph. */
 export interface ThrownCommand {
   readonly kind: "thrown";
   readonly command: ReturnedResult;
   /**
-   * How it named the graph of the task that made the call, behind the task's namespace, which is another one each time; undefined for
-   * another graph. LangGraph puts a number there for the second graph that a task runs.
+   * The rest of the graph's name after the task's namespace, which differs each time, if the Command names the graph of the task that made
+   * the call; undefined for another graph. LangGraph puts a number there for the second graph that a task runs.
    */
   readonly here?: string | undefined;
 }
 
-/** What a call came to: it returned a value, or threw a Command. */
+/** How a call ended: it returned a value, or threw a Command. */
 export interface Ending {
   /** The value, or the Command. */
   readonly value: unknown;
-  /** The error that brought the Command; undefined where it was returned. */
+  /** The error that carried the Command; undefined if it was returned. */
   readonly thrown?: unknown;
 }
 
-/** What stays of a ToolMessage. Its id and the call's id are new each time that it is given. */
+/** The stored fields of a ToolMessage. Its id and the call's id are new each time that it is given. */
 export interface KeptMessage {
   readonly content: unknown;
   readonly name?: string | undefined;
@@ -50,7 +50,7 @@ interface CommandLike {
   readonly goto?: unknown;
 }
 
-/** Whether a value is a ToolMessage, of whatever copy of langchain. */
+/** Whether a value is a ToolMessage, from any copy of langchain. */
 export function isToolMessage(value: unknown): value is ToolMessageLike {
   return (
     typeof value === "object" &&
@@ -66,7 +66,7 @@ function isCommand(value: unknown): value is CommandLike {
   );
 }
 
-/** Whether a value answers a call: a ToolMessage, or the plain object that LangGraph makes one of. */
+/** Whether a value answers a call: a ToolMessage, or the plain object from which LangGraph makes one. */
 function answersCall(value: unknown): value is { readonly tool_call_id: string } {
   return typeof (Object(value) as { tool_call_id?: unknown }).tool_call_id === "string";
 }
@@ -78,8 +78,8 @@ function asksCall(value: unknown, toolCallId: string): boolean {
 }
 
 /**
- * Takes apart what a call came to.
- * @param toolCallId of the call; undefined where no model asked for it
+ * Converts the ending of a call to its stored form.
+ * @param toolCallId of the call; undefined if no model asked for it
  * @param namespace of the task that made it
  */
 export function keptEnding(
@@ -92,7 +92,7 @@ export function keptEnding(
   return { kind: "thrown", command, here: behind((Object(value) as CommandLike).graph, namespace) };
 }
 
-/** What stands behind a task's namespace in the name of its graph; undefined for the name of another graph. */
+/** The rest of a graph's name after a task's namespace; undefined for the name of another graph. */
 function behind(graph: unknown, namespace: string | undefined): string | undefined {
   if (typeof graph !== "string" || namespace === undefined || !graph.startsWith(namespace)) return undefined;
   const rest = graph.slice(namespace.length);
@@ -100,8 +100,8 @@ function behind(graph: unknown, namespace: string | undefined): string | undefin
 }
 
 /**
- * Takes the result of a model's call apart, so that it can be given to another call. What code asked for is kept as it is.
- * @param toolCallId of the call; undefined where no model asked for it
+ * Converts the result of a model's call so that it can be given to another call. A result that code asked for is unchanged.
+ * @param toolCallId of the call; undefined if no model asked for it
  */
 export function keptResult(value: unknown, toolCallId: string | undefined): ReturnedResult {
   if (toolCallId === undefined) return { kind: "value", value };
@@ -114,14 +114,14 @@ export function keptResult(value: unknown, toolCallId: string | undefined): Retu
   }
   if (isCommand(value)) {
     const answers = messagesIn([value.update, value.goto]).filter(answersCall);
-    // Some tools hand on all messages of the state, so that answers to earlier calls are among them.
+    // Some tools pass on all messages of the state, including answers to earlier calls.
     const answer = answers.find((each) => each.tool_call_id === toolCallId) ?? answers[0];
     if (answer !== undefined) return { kind: "command", command: value, toolCallId: answer.tool_call_id };
   }
   return { kind: "value", value };
 }
 
-/** What stands in a part of a Command: in lists, plain objects, and what Sends carry. */
+/** The values in a part of a Command: in lists, plain objects, and the arguments of Sends. */
 function messagesIn(part: unknown): readonly unknown[] {
   const found: unknown[] = [];
   changed(part, (value) => {
@@ -131,7 +131,7 @@ function messagesIn(part: unknown): readonly unknown[] {
   return found;
 }
 
-/** Part of a Command with each thing in its lists, plain objects and Sends changed, where `change` changes it. */
+/** A part of a Command in which `change` has replaced values in lists, plain objects and Sends. */
 function changed(part: unknown, change: (value: unknown) => unknown): unknown {
   const made = change(part);
   if (made !== part) return made;
@@ -144,13 +144,13 @@ function changed(part: unknown, change: (value: unknown) => unknown): unknown {
   return Object.assign(Object.create(prototype) as object, Object.fromEntries(fields));
 }
 
-/** Makes ToolMessages; given by whoever knows langchain. */
+/** Makes ToolMessages; passed in by code that knows langchain. */
 export type MakeToolMessage = (message: KeptMessage, toolCallId: string) => unknown;
 
 /**
- * The result for the call that asks now.
- * @param toolCallId of the call; undefined where code called the tool by itself, which gets content and no message
- * @param asking the message that asks now, which takes the place of the one that asked then where a tool hands that on
+ * The result, adapted to the call that asks now.
+ * @param toolCallId of the call; undefined if code called the tool by itself, which gets content and no message
+ * @param asking the message that asks now; it replaces the one that asked then, if a tool passes that on
  */
 export function givenResult(
   kept: ReturnedResult,
@@ -176,7 +176,7 @@ export function givenResult(
   });
 }
 
-/** What people, and what undoes a call, are given of a result. */
+/** The part of a result that people and compensations get. */
 export function plainResult(kept: KeptResult): unknown {
   if (kept.kind === "thrown") return plainResult(kept.command);
   if (kept.kind === "value") return kept.value;

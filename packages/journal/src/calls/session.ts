@@ -6,27 +6,27 @@ import type { Session as KnownSession } from "../log/calls.ts";
 import type { Writer } from "../log/journalLog.ts";
 import { shared } from "../shared.ts";
 
-/** For how long a process counts as alive after it last said so, in milliseconds. */
+/** How long a process counts as alive after its last sign of life, in milliseconds. */
 const defaultLeaseMs = 30_000;
 
-/** Where a session is, other than by default. */
+/** Overrides the default place of a session. */
 export interface SessionPlace {
   /** Two processes of the same machine see each other's ids. */
   readonly machine?: string | undefined;
-  /** For how long the process counts as alive after it last said so, in milliseconds. */
+  /** How long the process counts as alive after its last sign of life, in milliseconds. */
   readonly leaseMs?: number | undefined;
 }
 
 /** How many names of sessions are remembered at most. */
 const mostNames = 10_000;
 
-/** How many calls each session of this thread of the process is running: 0 for one that rests. */
+/** How many calls each session of this thread of the process is running: 0 for an idle one. */
 const running = shared("running", () => new Map<string, number>());
 
-/** Sessions of this process that were found to be running nothing: what they left counts as ended, so they go on under other names. */
+/** Sessions of this process that were found idle: their unfinished calls count as ended, so they go on under other names. */
 const takenForDead = shared("taken-for-dead", () => new Set<string>());
 
-/** Remembers a name, and forgets the one that was remembered first where there are too many. */
+/** Remembers a name. If there are too many, forgets the one that was remembered first. */
 function remember(names: Set<string> | Map<string, number>, name: string, value = 0): void {
   names.delete(name);
   if (names instanceof Set) names.add(name);
@@ -34,16 +34,16 @@ function remember(names: Set<string> | Map<string, number>, name: string, value 
   if (names.size > mostNames) names.delete(names.keys().next().value!);
 }
 
-/** Where this process runs. A worker has a memory of its own, so that nobody but the lease tells others what it is doing. */
+/** Identifies where this process runs. A worker has its own memory, so only the lease shows others what it is doing. */
 function thisMachine(): string {
   const { machine } = thisProcess();
   return isMainThread ? machine : `${machine} thread ${threadId}`;
 }
 
 /**
- * What makes calls: a journal in a process. While it runs calls it holds a lease in the storage, by which others see that it is alive. One
- * that was killed is noticed at once by processes on the same machine, and by others when its lease expires. A journal whose lease expired
- * goes on under another name, as others may have found it dead.
+ * The maker of calls: a journal in a process. While it runs calls it holds a lease in the storage, which shows others that it is alive. If
+ * it was killed, processes on the same machine notice that at once, and others when its lease expires. A journal whose lease expired goes
+ * on under another name, as others may have found it dead.
  */
 export class Session implements Writer {
   readonly machine: string;
@@ -52,12 +52,12 @@ export class Session implements Writer {
   readonly #leaseMs: number;
   #name = randomUUID();
   readonly #own = new Set<string>([this.#name]);
-  /** Until when the lease holds for certain; monotonic milliseconds. */
+  /** Until when the lease certainly holds; monotonic milliseconds. */
   #untilMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #taking: Promise<void> | undefined;
   #running = 0;
-  /** When this process first saw a claim of a session of which nobody can tell whether it lives; monotonic milliseconds. */
+  /** When this process first saw a claim by a session whose liveness can't be determined; monotonic milliseconds. */
   readonly #firstSeenMs = new Map<string, number>();
   readonly #dead = new Set<string>();
 
@@ -67,7 +67,7 @@ export class Session implements Writer {
     this.#leaseMs = leaseMs;
   }
 
-  /** Its name now. */
+  /** Its current name. */
   get session(): string {
     return this.#name;
   }
@@ -98,7 +98,7 @@ export class Session implements Writer {
     }
   }
 
-  /** Gives the lease back. Calls under way go on, and may be taken for dead. */
+  /** Gives the lease back. Calls under way go on, but their process may then be considered dead. */
   async end(): Promise<void> {
     this.#rest();
     if (performance.now() >= this.#untilMs) return;
@@ -110,7 +110,7 @@ export class Session implements Writer {
   /** Finds out whether the holder of a claim is alive. */
   async isAlive(holder: string, known: KnownSession | undefined): Promise<boolean> {
     if (this.#dead.has(holder)) return false;
-    // How many calls it runs, where it is in this memory.
+    // How many calls it runs, if it is in this memory.
     const runs = known?.machine === this.machine ? running.get(holder) : undefined;
     const alive = runs === undefined ? await this.#looksAlive(holder, known) : runs > 0;
     if (!alive) {
@@ -121,15 +121,15 @@ export class Session implements Writer {
   }
 
   async #looksAlive(holder: string, known: KnownSession | undefined): Promise<boolean> {
-    // One of the same id is this process, in another memory, or one that had the id before: the lease tells.
+    // A process with the same id may be this process in another memory, or an earlier one with that id: the lease decides.
     if (known?.machine === this.machine && livenessOf(known) === "dead") return false;
     if (!keepsLeases(this.#tier)) {
-      // Nobody can tell, so it counts as alive for as long as a lease would have lasted.
+      // Its liveness can't be determined, so it counts as alive for as long as a lease would have lasted.
       const sinceMs = this.#firstSeenMs.get(holder) ?? performance.now();
       remember(this.#firstSeenMs, holder, sinceMs);
       return performance.now() - sinceMs < this.#leaseMs;
     }
-    // A lease that can be taken has expired, or was never held. It is taken for a moment only.
+    // A lease that can be taken has expired, or was never held. It is taken only for a moment.
     return !(await this.#tier.lease(leaseOf(holder), this.#name, 1));
   }
 

@@ -8,14 +8,14 @@ import type { KeptResult } from "./results.ts";
 /** The longest serialised result that is kept, in bytes. */
 const mostBytes = 16 * 1024 * 1024;
 
-/** A serialised result, as it stands beside an entry. */
+/** A serialised result, as stored with an entry. */
 export interface StoredResult {
   /** The serde's name for the kind of bytes. */
   readonly type: string;
   readonly bytes: Uint8Array;
 }
 
-/** Results between memory and the journal. */
+/** Converts results between memory and the journal. */
 export class StoredResults {
   readonly #saver: TierSaver;
   readonly #sealing: Sealing;
@@ -25,19 +25,19 @@ export class StoredResults {
     this.#sealing = sealing;
   }
 
-  /** Serialises a result. One that can't be taken apart or serialised, or is too long, isn't kept: the call happened nevertheless. */
+  /** Serialises a result. If it can't be taken apart or serialised, or is too long, it isn't kept: the call happened nevertheless. */
   async stored(result: () => KeptResult): Promise<{ kept: boolean; hash: string; result?: StoredResult }> {
     try {
       const [type, bytes] = await this.#saver.serde.dumpsTyped(result());
       if (bytes.length <= mostBytes)
         return { kept: true, hash: hashOfResult(this.#sealing, { type, bytes }), result: { type, bytes } };
     } catch {
-      // Its hash says that it wasn't kept, and whoever needs it later is told so.
+      // Its hash says that it wasn't kept; a later reader gets that as an error.
     }
     return { kept: false, hash: "" };
   }
 
-  /** The result of a call that succeeded; undefined where it isn't there. @throws StratigraphError "JOURNAL_BROKEN" where it is another */
+  /** The result of a call that succeeded; undefined if it is missing. @throws StratigraphError "JOURNAL_BROKEN" if it is another one */
   async of(log: JournalLog, state: CallState): Promise<KeptResult | undefined> {
     const { call, result } = state;
     const stored =
@@ -51,12 +51,12 @@ export class StoredResults {
   }
 }
 
-/** The hash of a serialised result, as its entry has it. @param keyId as for {@link Sealing.hash} */
+/** The hash of a serialised result, as in its entry. @param keyId as for {@link Sealing.hash} */
 export function hashOfResult(sealing: Sealing, result: StoredResult, keyId?: string | null): string {
   return sealing.hash(contentOf(result), keyId);
 }
 
-/** What of a result is hashed. */
+/** The part of a result that is hashed. */
 function contentOf({ type, bytes }: StoredResult): Uint8Array {
   return Buffer.concat([Buffer.from(`${type}\n`), bytes]);
 }

@@ -4,7 +4,7 @@ import { metadataTags } from "@stratigraph/core/internal";
 import { reservedNamespaces, type StoredCheckpoint } from "@stratigraph/core/tier";
 import { encodeAlone, newRecordId, seqOfRecord, type EntryRecord } from "../log/records.ts";
 
-/** The namespace of a thread that holds its events, one record each. Its name holds the event's version. */
+/** The namespace of a thread that holds its events, one record each. A record's name contains the event's version. */
 export const eventsNamespace = reservedNamespaces.events;
 
 /** An event as it is stored. */
@@ -12,20 +12,20 @@ export interface StoredEvent<E> {
   /** 1 for the first one of a thread, without gaps. */
   readonly version: number;
   readonly event: E;
-  /** When it was appended, by the clock of the process that did. Never before the event before it. */
+  /** When it was appended, by the clock of the appending process. Never before the previous event. */
   readonly at: Date;
-  /** The input that it came of. */
+  /** The name of the input that caused it. */
   readonly key?: string | undefined;
 }
 
-/** The state after an event, beside that event. */
+/** The state after an event, stored with that event. */
 export interface Snapshot {
   readonly state: unknown;
   /** Version of the reducer that made it; "" for none. */
   readonly reducer: string;
 }
 
-/** What a record's metadata says. */
+/** The contents of a record's metadata. */
 interface EventMetadata {
   readonly v: 1;
   readonly version: number;
@@ -62,13 +62,13 @@ export async function encodeEvent(
     saver,
     { threadId, namespace: eventsNamespace, checkpointId },
     parentId,
-    // LangGraph never sees this record, so that its metadata may be the event's.
+    // LangGraph never sees this record, so its metadata can be the event's.
     { checkpoint, metadata: told as unknown as CheckpointMetadata },
   );
   return { record: { ...record, tags: key === undefined ? [] : tagsOfKey(key) }, blobs, relies };
 }
 
-/** The event in a record, and the snapshot beside it. @throws CorruptionError and others as {@link TierSaver.getTuple} */
+/** The event in a record, and the snapshot with it. @throws CorruptionError and others as {@link TierSaver.getTuple} */
 export async function decodeEvent<E>(
   saver: TierSaver,
   stored: StoredCheckpoint,

@@ -8,10 +8,10 @@ import { VersionConflictError } from "./versionConflict.ts";
 /** How often an append is tried at most, if other processes append to the same thread meanwhile. */
 const attempts = 1000;
 
-/** How many threads the last event of is remembered. */
+/** For how many threads the last event is remembered. */
 const rememberedThreads = 1000;
 
-/** The last event of a thread, as it was last seen. */
+/** The last known event of a thread. */
 interface Tip<S> extends Projection<S> {
   readonly recordId: string | undefined;
   readonly revision: number;
@@ -33,9 +33,9 @@ export class EventStore<S, E> {
   }
 
   /**
-   * Appends an event, whatever came before it. Don't change the event before it is appended.
-   * @param options `key` names the input that the event comes of: the same event with the same key isn't appended again, and the first
-   * one's answer is given; another event is refused
+   * Appends an event to any version. Don't change the event before it is appended.
+   * @param options `key` names the input that caused the event: the same event with the same key isn't appended again, and the first one's
+   * answer is returned; another event is refused
    * @throws StratigraphError "SERIALIZATION", ThreadDeletedError if the thread is deleted meanwhile, InvalidAddressError; what the
    * reducer throws: nothing was appended then. After "UNAVAILABLE" the event may have been appended; a key makes it safe to repeat
    */
@@ -45,7 +45,7 @@ export class EventStore<S, E> {
 
   /**
    * Appends an event if the thread is at a version.
-   * @param expectedVersion what {@link project} said; 0 for a thread without events
+   * @param expectedVersion the version from {@link project}; 0 for a thread without events
    * @throws VersionConflictError; as {@link append}
    */
   async appendIf(
@@ -122,7 +122,7 @@ export class EventStore<S, E> {
     key: string | undefined,
   ): Promise<AppendedEvent<S, E>> {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      // What was seen last may be old. The append tells, except where nothing is going to be appended.
+      // The last known state may be old. The append detects that, but there may be nothing to append.
       const known = attempt === 0 && key === undefined ? this.#tips.get(threadId) : undefined;
       const tip = known ?? (await this.#caughtUp(threadId));
       const first = key === undefined ? undefined : await this.#eventOf(threadId, key);
@@ -145,7 +145,7 @@ export class EventStore<S, E> {
     );
   }
 
-  /** Appends after the last event that is known. Undefined where somebody else appended first. */
+  /** Appends after the last known event. Undefined if another writer appended first. */
   async #tryAppend(
     threadId: string,
     tip: Tip<S>,
@@ -155,7 +155,7 @@ export class EventStore<S, E> {
     const { snapshotEvery = 100, reducerVersion = "" } = this.#options;
     const version = tip.version + 1;
     const at = new Date(Math.max(Date.now(), tip.at?.getTime() ?? 0));
-    // A reducer may change what it is given: the state that is remembered stays as it is until the event is stored.
+    // A reducer may change its argument: the remembered state stays unchanged until the event is stored.
     const state = this.#reducer(await this.#copyOf(tip.state), event);
     const stored: StoredEvent<E> = { version, event, at, ...(key === undefined ? {} : { key }) };
     const snapshot = version % snapshotEvery === 0 ? { state, reducer: reducerVersion } : undefined;
@@ -186,11 +186,11 @@ export class EventStore<S, E> {
       this.#remember(threadId, { state, version, at, recordId, revision });
       return { ...stored, state: await this.#copyOf(state), duplicate: false };
     } catch (error) {
-      // Whether the event is there isn't known, or somebody else's is.
+      // It isn't known whether the event was stored, or another writer's event was.
       this.#tips.delete(threadId);
       if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) return undefined;
       if (StratigraphError.is(error, "STALE_READ")) {
-        // A value that the graph's state had too, and that was removed from there: it is encoded anew.
+        // The graph's state had the value too, and it was removed from there: it is encoded anew.
         this.#saver.coder.forgetThread(threadId);
         return undefined;
       }
@@ -198,20 +198,20 @@ export class EventStore<S, E> {
     }
   }
 
-  /** A state of its own for whoever is given one, as it would be read from the storage. */
+  /** A copy of the state for each caller, as it would be read from the storage. */
   async #copyOf(state: S): Promise<S> {
     const [type, bytes] = await this.#saver.serde.dumpsTyped(state);
     return (await this.#saver.serde.loadsTyped(type, bytes)) as S;
   }
 
-  /** @throws InvalidOptionError where a key was used for another event */
+  /** @throws InvalidOptionError if a key was used for another event */
   async #checkSame({ event, key }: StoredEvent<E>, given: E): Promise<void> {
     const [one, other] = await Promise.all([event, given].map((each) => this.#saver.serde.dumpsTyped(each)));
     if (Buffer.compare(one![1], other![1]) !== 0)
       throw new InvalidOptionError("key", key, "Another event was appended with it. A key names one input.");
   }
 
-  /** The event that came of an input. */
+  /** The event that an input caused. */
   async #eventOf(threadId: string, key: string): Promise<StoredEvent<E> | undefined> {
     const query = { threadId, namespace: eventsNamespace, tags: tagsOfKey(key) };
     for await (const stored of this.#saver.tier.list(query)) {
@@ -238,7 +238,7 @@ export class EventStore<S, E> {
     return tip;
   }
 
-  /** Folds events, from what is known, the newest snapshot, or the first one. */
+  /** Folds events onto the known state, the newest snapshot, or the initial state. */
   async #folded(threadId: string, until: number | Date, known?: Tip<S>): Promise<Projection<S>> {
     const { initial, reducerVersion = "" } = this.#options;
     let from: Projection<S> = { state: await this.#copyOf(initial), version: 0, at: undefined };

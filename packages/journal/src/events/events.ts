@@ -4,8 +4,8 @@ import { EventStore } from "./eventStore.ts";
 import type { EventsOptions } from "./projection.ts";
 
 /**
- * Event-sourced state: what happened is appended to a thread, and the state is the fold of it. Versions count up without gaps, whoever
- * appends. A thread's events stand beside its checkpoints and stay when these are pruned; a fork doesn't inherit them.
+ * Event-sourced state: events are appended to a thread, and the state is their fold. Versions count up without gaps, even with several
+ * writers. A thread's events are stored alongside its checkpoints and stay when these are pruned; a fork doesn't inherit them.
  *
  * @example
  * type Event = { type: "deposited" | "withdrawn"; amount: number };
@@ -17,7 +17,7 @@ import type { EventsOptions } from "./projection.ts";
  * if (state >= 20) await account.appendIf("ada", version, { type: "withdrawn", amount: 20 });
  * const inMay = await account.project("ada", { until: new Date("2026-06-01") });
  *
- * @param reducer gives the state after an event. It must depend on nothing else, and not change the state that it is given
+ * @param reducer returns the state after an event. It must depend on nothing else, and not change the state that it gets
  * @throws InvalidOptionError
  */
 export function events<S, E>(

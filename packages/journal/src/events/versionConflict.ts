@@ -1,6 +1,6 @@
 import { StratigraphError } from "@stratigraph/core";
 
-/** The thread has more events, or fewer, than the one who appends assumed. Nothing was written. */
+/** The thread has more or fewer events than the caller assumed. Nothing was written. */
 export class VersionConflictError extends StratigraphError {
   constructor(threadId: string, expected: number, version: number) {
     super(

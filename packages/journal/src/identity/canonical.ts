@@ -5,8 +5,8 @@ const deepest = 1000;
 
 /**
  * The canonical JSON of a value (RFC 8785): equal values give equal text, whatever the order of their keys. JavaScript's own
- * `JSON.stringify` writes numbers and strings as the RFC asks, so that sorting keys by UTF-16 code units is all that is left. Properties
- * that are undefined are left out, as JSON does.
+ * `JSON.stringify` writes numbers and strings as the RFC asks, so only the keys have to be sorted by UTF-16 code units. Properties that are
+ * undefined are left out, as in JSON.
  * @throws StratigraphError "SERIALIZATION" with the path of what isn't JSON: NaN, BigInt, lone surrogates, functions, cycles, dates
  */
 export function canonical(value: unknown): string {
@@ -14,19 +14,19 @@ export function canonical(value: unknown): string {
 }
 
 /**
- * As {@link canonical}, for values that are only compared and never stored: what isn't JSON is described by its kind and its text, so that
- * any value has a text.
+ * As {@link canonical}, for values that are only compared and never stored: values that aren't JSON are described by their kind and text,
+ * so that any value has a text.
  */
 export function describing(value: unknown): string {
   return new Writer(true).write(value);
 }
 
 class Writer {
-  /** Whether what isn't JSON is described. */
+  /** Whether values that aren't JSON are described. */
   readonly #describes: boolean;
-  /** The arrays and objects around what is written, outermost first. */
+  /** The arrays and objects that contain the value being written, outermost first. */
   readonly #around: unknown[] = [];
-  /** The path to what is written, `[3]` and `.name`. It is only put together for an error. */
+  /** The path to the value being written, `[3]` and `.name`. It is only put together for an error. */
   readonly #steps: (string | number)[] = [];
 
   constructor(describes: boolean) {
@@ -45,13 +45,13 @@ class Writer {
     if (this.#around.length >= deepest) return this.#other("deep", `more than ${deepest} levels`);
     if (Array.isArray(value)) return this.#list(value);
     const prototype: unknown = Object.getPrototypeOf(value);
-    // Plain objects may be of another realm, as in Jest, where Object is another one.
+    // A plain object may come from another realm with its own Object, as in Jest.
     if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
       return this.#other(value, `an object of class ${String(value.constructor?.name)}`);
     return this.#object(value as Record<string, unknown>);
   }
 
-  // Loops and no callbacks: of a value that is nested deeply, these would fill the stack.
+  // Loops instead of callbacks: for a deeply nested value, callbacks would overflow the stack.
   #list(list: readonly unknown[]): string {
     const parts: string[] = [];
     this.#around.push(list);
@@ -80,7 +80,7 @@ class Writer {
     return `{${parts.join(",")}}`;
   }
 
-  /** What isn't JSON: described, or refused. */
+  /** Describes or refuses a value that isn't JSON. */
   #other(value: unknown, found: string): string {
     if (this.#describes) return this.#description(value);
     const path = `$${this.#steps.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`)).join("")}`;
@@ -113,7 +113,7 @@ class Writer {
     const name = value.constructor?.name ?? "object";
     const fields = { ...value };
     if (Object.keys(fields).length > 0) return of(name, fields);
-    // URL, RegExp and others have no fields that can be seen, and tell what they are as JSON or text.
+    // URL, RegExp and others have no visible fields; their JSON or text shows what they are.
     const { toJSON } = value as { toJSON?: unknown };
     return of(name, typeof toJSON === "function" ? (toJSON.call(value) as unknown) : String(value));
   }
@@ -130,7 +130,7 @@ function isMessage(value: object): value is MessageLike {
   return typeof (value as Partial<MessageLike>).getType === "function" && "content" in value;
 }
 
-/** What a message says. Ids and usage differ each time that a model is asked, and aren't part of it. */
+/** The content of a message. Ids and usage differ each time that a model is asked, and aren't part of it. */
 function messageParts(message: MessageLike): unknown[] {
   const calls = message.tool_calls?.map(({ name, args }) => ({ name, args }));
   return [message.getType(), message.content, message.name ?? null, calls ?? []];

@@ -13,11 +13,11 @@ export interface CallIdentity {
   readonly args: unknown;
   /** The chain's head before the call; `""` at its root. Calls of one message share it. */
   readonly previous: string;
-  /** How many equal calls (same tool, version and arguments) stand before this one in the same message or task. */
+  /** How many equal calls (same tool, version and arguments) precede this one in the same message or task. */
   readonly nth: number;
 }
 
-/** What a name that code gives a call makes of it. @param parts what else tells it apart: the call around it, for instance */
+/** The digest of a name that code gives a call. @param parts other data that distinguishes it, such as the surrounding call */
 export function digestOfName(...parts: readonly (string | null)[]): Digest {
   return sha256(canonical(["name/1", ...parts]));
 }
@@ -48,8 +48,8 @@ export function fingerprintOf({ tool, version, args, previous, nth }: CallIdenti
 }
 
 /**
- * The fingerprints of all calls of one message, in their order. All have the same `previous`: parallel calls have no order among each
- * other, so that a model that repeats them in another order finds them again.
+ * The fingerprints of all calls of one message, in their order. All have the same `previous`: parallel calls have no order, so a model that
+ * repeats them in another order finds them again.
  */
 export function fingerprintsOf(
   calls: readonly RequestedCall[],
@@ -66,7 +66,7 @@ export function fingerprintsOf(
   });
 }
 
-/** The chain's head after the calls of one message: that of a single call is its fingerprint. Without calls it stays where it is. */
+/** The chain's head after the calls of one message: for a single call, its fingerprint. Without calls it is unchanged. */
 export function headAfter(previous: string, fingerprints: readonly Digest[]): string {
   if (fingerprints.length === 0) return previous;
   if (fingerprints.length === 1) return fingerprints[0]!;
@@ -76,7 +76,7 @@ export function headAfter(previous: string, fingerprints: readonly Digest[]): st
 /**
  * Where the chain of a subgraph begins. The root graph's begins with `""`.
  * @param namespace the subgraph's, without the ids of tasks, which differ in every run
- * @param origin what called it: the fingerprint of the call whose tool runs it, or else the digest of its input
+ * @param origin its caller: the fingerprint of the call whose tool runs it, or else the digest of its input
  */
 export function rootOfChain(namespace: string, scope: string | null, origin: string): string {
   if (namespace === "" && scope === null) return "";

@@ -6,9 +6,9 @@ import type { Sealing } from "../log/sealing.ts";
 import type { Task } from "./taskConfig.ts";
 
 /**
- * What is decided about a call by: its identity, its arguments' hash, and where it is made.
- * @param journal the thread whose journal it is in
- * @param knownBy by which key its calls are known
+ * The data by which a call is decided: its identity, its arguments' hash, and where it is made.
+ * @param journal the thread that has the journal
+ * @param knownBy the key with which the journal's fingerprints are hashed
  */
 export function requestOf(
   sealing: Sealing,

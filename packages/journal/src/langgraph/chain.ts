@@ -4,12 +4,12 @@ import { canonical } from "../identity/canonical.ts";
 import { digestOf, fingerprintsOf, headAfter, rootOfChain, sha256 } from "../identity/fingerprint.ts";
 import type { Task } from "./taskConfig.ts";
 
-/** The key under which a graph's state holds where its chain of calls stands. `_` hides it from an agent's input and output. */
+/** The key in a graph's state for the position of its chain of calls. `_` hides it from an agent's input and output. */
 export const chainKey = "_stratigraphCalls";
 
-/** Where a chain of calls stands: part of the graph's state, so that forks, edits and time travel move it. */
+/** The position of a chain of calls. It is a part of the graph's state, so that forks, edits and time travel move it. */
 export interface ChainState {
-  /** Its head before the calls of the last message that made some. */
+  /** Its head before the calls of the last message with calls. */
   readonly previous: string;
   /** Its head after them. */
   readonly next: string;
@@ -25,7 +25,7 @@ interface ModelMessage {
   getType?(): string;
 }
 
-/** The state of a chain, if that is what the value is. */
+/** The chain's state in a graph's state, if there is one. */
 function chainStateIn(state: unknown): ChainState | undefined {
   return asChainState((Object(state) as Record<string, unknown>)[chainKey]);
 }
@@ -37,7 +37,7 @@ function asChainState(value: unknown): ChainState | undefined {
     : undefined;
 }
 
-/** The chain after a model's message: what a node returns along with it. Undefined where the message makes no calls. */
+/** The chain after a model's message: the update that a node returns along with it. Undefined if the message makes no calls. */
 export function chainAfter(
   state: unknown,
   message: ModelMessage,
@@ -46,7 +46,7 @@ export function chainAfter(
 ): ChainState | undefined {
   const calls = message.tool_calls ?? [];
   if (calls.length === 0) return undefined;
-  // A node may pass a part of the state only.
+  // A node may pass only a part of the state.
   const chain = chainStateIn(state) ?? asChainState(task.channel(chainKey));
   const previous = chain?.next ?? beginning(task, state, message, versionOf);
   const fingerprints = fingerprintsOf(calls, previous, versionOf);
@@ -58,8 +58,8 @@ export function chainAfter(
 }
 
 /**
- * The place of a state's first message in the chain. Where the thread has calls of before its graph had a chain, it is behind these: an
- * equal call is another one.
+ * The place of a state's first message in the chain. If the thread has calls from before its graph had a chain, the place is after these:
+ * an equal call is another one.
  */
 function beginning(
   task: Task,
@@ -84,14 +84,14 @@ function isSame(one: unknown, other: ModelMessage): boolean {
 export interface ChainPlace {
   readonly previous: string;
   readonly nth: number;
-  /** Whether code named the call. `nth` isn't known then, but for a call outside graphs, or one that another call makes. */
+  /** Whether code named the call. Then `nth` isn't known, except for a call outside graphs, or one that another call makes. */
   readonly isNamed?: boolean | undefined;
 }
 
 /**
- * The place of a call that a message of the task's input asks for; undefined for one that code makes: no message asks for it, or code in a
- * node or a task asked the model itself.
- * @throws StratigraphError "NOT_WIRED" where the state has no chain with the message
+ * The place of a call that a message of the task's input asks for. Undefined for a call that code makes: no message asks for it, or code in
+ * a node or a task asked the model itself.
+ * @throws StratigraphError "NOT_WIRED" if the state has no chain with the message
  */
 export function chainPlace(task: Task, tool: string, toolCallId: string | undefined): ChainPlace | undefined {
   if (toolCallId === undefined) return undefined;
@@ -101,11 +101,11 @@ export function chainPlace(task: Task, tool: string, toolCallId: string | undefi
   if (position < 0)
     return inInput?.ids.includes(toolCallId) ? { previous: inInput.previous, nth: 0 } : undefined;
   const calls = messages[position]!.tool_calls!;
-  // Some servers give two calls of a message one id: the second one that is made is the second one of the message.
+  // Some servers give two calls of a message the same id: the second one that is made is taken for the message's second one.
   const ofId = calls.flatMap(({ id, name }, n) => (id === toolCallId && name === tool ? [n] : []));
-  // The tool that the message asks for calls another one.
+  // The tool that the message asks for calls another tool.
   if (ofId.length === 0) return undefined;
-  // A node may have been given a part of the state only.
+  // A node may have got only a part of the state.
   const chain = [inInput, asChainState(task.channel(chainKey))].find((state) =>
     calls.some(({ id = "" }) => state?.ids.includes(id)),
   );
@@ -116,7 +116,7 @@ export function chainPlace(task: Task, tool: string, toolCallId: string | undefi
   return { previous: chain.previous, nth: countEqualBefore([...ofStep, ...calls], ofStep.length + at) };
 }
 
-/** The calls of the messages before a message that nodes of the same step added: each asked a model. */
+/** The calls of messages that nodes of the same step added before a message: each of these nodes asked a model. */
 function callsBeside(
   task: Task,
   message: ModelMessage,
@@ -129,7 +129,7 @@ function callsBeside(
   return all.slice(from, at).flatMap(({ tool_calls: calls = [] }) => calls);
 }
 
-/** Refuses a call that a message in the state of a graph asks for, and leaves one that code makes by itself to be counted. */
+/** Refuses a call that a message in a graph's state asks for. Returns undefined for a call that code makes, which is then counted. */
 function notInChain(task: Task, tool: string, toolCallId: string): undefined {
   const isOfNode = modelMessagesOf(task.nodeInput()).some((message) => asksFor(message, toolCallId));
   if (!isOfNode && withinOf(task) !== undefined) return undefined;
@@ -141,15 +141,15 @@ function asksFor({ tool_calls: calls }: ModelMessage, toolCallId: string): boole
   return calls?.some(({ id }) => id === toolCallId) === true;
 }
 
-/** The message of the task's input that asks for a call; undefined where none does. */
+/** The message of the task's input that asks for a call; undefined if none does. */
 export function askingMessage(task: Task, toolCallId: string | undefined): unknown {
   if (toolCallId === undefined) return undefined;
   return modelMessagesOf(task.input).findLast((message) => asksFor(message, toolCallId));
 }
 
 /**
- * Which call of a message a tool runs for that isn't the journal's own: two of one message are two, and what they are asked with tells them
- * apart. Undefined where no message asks for it.
+ * The call of a message for which a tool that isn't the journal's own runs. Two calls of one message are two, and their arguments
+ * distinguish them. Undefined if no message asks for it.
  */
 export function askedCall(task: Task, toolCallId: string | undefined): string | undefined {
   const { tool_calls: calls = [] } = (askingMessage(task, toolCallId) ?? {}) as ModelMessage;
@@ -170,7 +170,7 @@ function countEqualBefore(calls: NonNullable<ModelMessage["tool_calls"]>, at: nu
   return calls.slice(0, at).filter(({ name, args }) => digestOf([name, args]) === same).length;
 }
 
-/** The chain after a step in which several nodes asked models, all from the same state: in whatever order they ended. */
+/** The chain after a step in which several nodes asked models, all from the same state. The order in which they ended doesn't matter. */
 export function joined(states: readonly ChainState[]): ChainState {
   const heads = states.map(({ next }) => next).toSorted();
   return {
@@ -181,8 +181,8 @@ export function joined(states: readonly ChainState[]): ChainState {
 }
 
 /**
- * The chain after an update, where LangGraph passes those of one step one after another: nodes that asked models from the same state began
- * at the same head, and are both kept.
+ * The chain after an update, if LangGraph passes the updates of one step one by one: nodes that asked models from the same state began at
+ * the same head, and both are kept.
  */
 export function after(state: ChainState, update: ChainState | undefined): ChainState {
   const isSame = update?.next === state.next && update.ids.join() === state.ids.join();
@@ -192,13 +192,13 @@ export function after(state: ChainState, update: ChainState | undefined): ChainS
 
 const asked = new WeakMap<object, Map<string, number>>();
 
-/** The place of a question to a model: after the head of the chain in the task's state, and after equal ones of the same attempt. */
+/** The place of a question to a model: after the head of the chain in the task's state, and after equal questions of the same attempt. */
 export function placeOfModel(task: Task, model: string, argsText: string): ChainPlace {
   const previous = chainStateIn(task.input)?.next ?? chainRoot(task, messagesOf(task.input));
   return { previous, nth: countInAttempt(task, model, argsText) };
 }
 
-/** Within what code makes calls in order: the call that runs it, or the attempt of its task; undefined outside both. */
+/** The scope in which code makes calls in order: the call that runs it, or the attempt of its task; undefined outside both. */
 export function withinOf({ attempt, where }: Task): object | undefined {
   return isTaskOfCall(where.task) ? currentCall() : attempt;
 }

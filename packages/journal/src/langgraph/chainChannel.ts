@@ -1,17 +1,18 @@
 import { after, joined, type ChainState } from "./chain.ts";
 
-/** By which LangGraph recognises a `ReducedValue`. */
+/** The symbol by which LangGraph recognises a `ReducedValue`. */
 const reducedValue: unique symbol = Symbol.for("langgraph.state.reduced_value");
 
 /**
- * A channel of a StateGraph that holds the chain's state: LangGraph's `LastValue`, by structure, as this package imports none of
+ * A channel of a StateGraph that holds the chain's state. It has the structure of LangGraph's `LastValue`, as this package imports none of
  * LangGraph's classes. Parallel nodes that both ask a model write two states in one step; both are kept, joined in an order that doesn't
- * depend on which came first. `StateSchema` makes a channel of its own of it, which keeps both as well: it is a `ReducedValue`, by structure.
+ * depend on which came first. `StateSchema` makes its own channel of it, which keeps both as well, because this has the structure of a
+ * `ReducedValue`.
  */
 export class ChainChannel {
   readonly lg_is_channel = true;
   readonly lc_graph_name = "LastValue";
-  /** For merges of `@stratigraph/branch`: behind one, calls are neither side's, so that equal ones are new. */
+  /** For merges of `@stratigraph/branch`: after a merge, calls belong to neither side, so that equal ones are new. */
   readonly joinsSides = true;
   readonly ValueType = undefined as unknown as ChainState | undefined;
   readonly UpdateType = undefined as unknown as ChainState | undefined;
@@ -63,7 +64,7 @@ export class ChainChannel {
   }
 }
 
-/** What a Standard Schema says of itself (https://standardschema.dev). */
+/** The properties by which a Standard Schema describes itself (https://standardschema.dev). */
 const standardSchema: {
   readonly version: 1;
   readonly vendor: string;
@@ -79,7 +80,7 @@ const standardSchema: {
 } = {
   version: 1,
   vendor: "stratigraph",
-  // A schema that takes undefined has a default.
+  // A schema that accepts undefined has a default.
   validate: (value) =>
     value === undefined
       ? { issues: [{ message: "It is what journal.next() returns." }] }
@@ -87,7 +88,7 @@ const standardSchema: {
   jsonSchema: { input: () => ({}), output: () => ({}) },
 };
 
-/** Recognised by LangGraph by its name. */
+/** LangGraph recognises it by its name. */
 class EmptyChannelError extends Error {
   override readonly name = "EmptyChannelError";
 }

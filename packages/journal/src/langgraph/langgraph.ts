@@ -2,7 +2,7 @@ type Interrupt = (value: unknown) => unknown;
 
 let loading: Promise<Interrupt | undefined> | undefined;
 
-/** LangGraph's `interrupt`; undefined where LangGraph isn't installed. */
+/** LangGraph's `interrupt`; undefined if LangGraph isn't installed. */
 export function loadInterrupt(): Promise<Interrupt | undefined> {
   loading ??= load();
   return loading;
@@ -17,26 +17,26 @@ async function load(): Promise<Interrupt | undefined> {
   }
 }
 
-/** LangGraph's error that brings a Command to a graph around the node. */
+/** LangGraph's error that carries a Command to a surrounding graph. */
 export async function loadParentCommand(): Promise<new (command: never) => Error> {
   const { ParentCommand } = await import("@langchain/langgraph");
   return ParentCommand;
 }
 
-/** Makes ToolMessages of langchain. */
+/** The class of langchain's ToolMessages. */
 export async function loadToolMessage(): Promise<new (fields: Record<string, unknown>) => unknown> {
   const { ToolMessage } = await import("@langchain/core/messages");
   return ToolMessage as unknown as new (fields: Record<string, unknown>) => unknown;
 }
 
 /**
- * Whether an error is a tool's refusal of arguments that its schema doesn't take: nothing ran then. Another tool within this one may
- * throw such an error, too, when this one has acted, so the arguments are looked at.
+ * Whether an error says that a tool's schema rejected the arguments, so that nothing ran. Another tool within this one may throw such an
+ * error, too, after this one has acted, so the arguments are checked.
  */
 export async function refusesArguments(tool: object, args: unknown, error: unknown): Promise<boolean> {
   const { ToolInputParsingException } = await import("@langchain/core/tools");
   const { name, constructor } = Object(error) as { name?: unknown; constructor?: { name?: unknown } };
-  // The class of another copy of langchain; before 1.0 it was the error's name.
+  // The class may come from another copy of langchain; before 1.0 it was the error's name.
   const isNamed = [name, constructor?.name].includes("ToolInputParsingException");
   if (!(error instanceof ToolInputParsingException) && !isNamed) return false;
   const { schema } = tool as { schema?: unknown };
@@ -46,7 +46,7 @@ export async function refusesArguments(tool: object, args: unknown, error: unkno
   return !new Validator(schema as ConstructorParameters<typeof Validator>[0]).validate(args).valid;
 }
 
-/** What langchain tells a model of a tool: name, description and JSON schema. */
+/** langchain's description of a tool for a model: name, description and JSON schema. */
 export async function loadConvertTool(): Promise<(tool: unknown) => unknown> {
   const { convertToOpenAITool } = await import("@langchain/core/utils/function_calling");
   return convertToOpenAITool as unknown as (tool: unknown) => unknown;

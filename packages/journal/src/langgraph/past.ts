@@ -2,7 +2,7 @@ import type { TierSaver } from "@stratigraph/core";
 import { originsOf } from "../log/origins.ts";
 import { isStored } from "./isStored.ts";
 
-/** A checkpoint of a graph, as LangGraph names it. */
+/** A checkpoint of a graph, in LangGraph's terms. */
 export interface Configurable {
   readonly thread_id: string;
   readonly checkpoint_ns: string;
@@ -28,13 +28,13 @@ async function* wayBack(saver: TierSaver, at: Configurable): AsyncGenerator<Ance
   }
 }
 
-/** A checkpoint that an edit made of another one. */
+/** A checkpoint that resulted from an edit of another one. */
 interface Edit {
   readonly from: string;
   readonly to: string;
 }
 
-/** The edits on each of two ways back to where they part, newest first. */
+/** The edits on two ways back, up to where the ways part, newest first. */
 export async function editsSince(
   saver: TierSaver,
   one: Configurable,
@@ -47,7 +47,7 @@ export async function editsSince(
     for (;;) {
       const [ours, theirs] = [at[0]!.value, at[1]!.value];
       if (!ours || !theirs || ours.checkpointId === theirs.checkpointId) return edits;
-      // Ids of checkpoints begin with the time, so that the newer one isn't on the other way.
+      // Ids of checkpoints begin with the time, so the newer one can't be on the other way.
       const side = ours.checkpointId > theirs.checkpointId ? 0 : 1;
       const { checkpointId: to, parentId: from, ...newer } = side === 0 ? ours : theirs;
       if (from !== undefined && !(await newer.endsStep())) edits[side].push({ from, to });
@@ -58,7 +58,7 @@ export async function editsSince(
   }
 }
 
-/** What a graph has gone through before a step. */
+/** The steps that a graph ran before a given one. */
 export class Past {
   readonly #saver: TierSaver;
   readonly #at: Configurable;
@@ -66,9 +66,9 @@ export class Past {
   /** Checkpoints on the way back, and whether a step that began there has ended since. */
   readonly #passed = new Map<string, boolean>();
   #hasStepped = false;
-  /** What the last one on the way back continues; undefined behind the beginning. */
+  /** The parent of the last checkpoint found on the way back; undefined beyond the beginning. */
   #next: string | undefined;
-  /** The last one that was found. */
+  /** The last checkpoint found. */
   #oldest: string;
   #isRead = false;
 
@@ -80,7 +80,7 @@ export class Past {
     this.#way = wayBack(saver, at);
   }
 
-  /** Whether a step that began from a checkpoint has ended, and the run gone on from it to here. */
+  /** Whether a step that began from a checkpoint has ended, and the run has gone on from there to here. */
   async has(checkpointId: string | undefined): Promise<boolean> {
     if (checkpointId === undefined) return false;
     for (;;) {
@@ -89,13 +89,13 @@ export class Past {
       if (this.#isRead) break;
       await this.#goBack();
     }
-    // What was pruned, or isn't in a fork, can't be seen. What is older may be an ancestor, and nobody can go back to it: it is past. Ids
-    // of checkpoints begin with the time.
+    // A checkpoint that was pruned, or isn't in the fork, can't be seen. An older one may be an ancestor, and nobody can go back to it: it
+    // is past. Ids of checkpoints begin with the time.
     const isGone = this.#next !== undefined && !(await this.#isStored(checkpointId));
     return isGone && checkpointId < this.#oldest;
   }
 
-  /** Whether a checkpoint lies on the way back, and no step ended since. */
+  /** Whether a checkpoint is on the way back, and no step has ended since. */
   onlyEdited(checkpointId: string | undefined): boolean {
     return this.#passed.get(checkpointId ?? "") === false;
   }

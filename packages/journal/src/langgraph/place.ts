@@ -6,7 +6,7 @@ import { Edits } from "./edits.ts";
 import { isStored } from "./isStored.ts";
 import { editsSince, Past, type Configurable } from "./past.ts";
 
-/** A graph on the way from the root graph to a task: the checkpoint from which its step began, and the task of it. */
+/** A graph on the way from the root graph to a task: the checkpoint from which its step began, and its task. */
 interface Level {
   readonly namespace: string;
   readonly checkpoint: string | undefined;
@@ -38,27 +38,27 @@ function levelsOf({ checkpoint, namespace = "", issuer, via = [], task }: Where)
   }));
 }
 
-/** The node of a graph on the way to a place: that of the place, or the one that runs the subgraph in which it is. */
+/** The node of a graph on the way to a place: that of the place itself, or the one that runs the subgraph with the place. */
 function nodeAt(levels: readonly Level[], n: number, { node = "" }: Where): string {
   return levels[n + 1] === undefined ? node : levels[n]!.task!.split(":", 1)[0]!;
 }
 
-/** How a place in which a call was made stands to the place in which one is made now. */
+/** How the place of an earlier call relates to the place of the call that is made now. */
 export type Relation =
   /** It is the same task of the same step. */
   | "here"
   /** It is another task of a step that hasn't ended. */
   | "beside"
   /**
-   * It is a run of the same subgraph by the same task, and ended. LangGraph counts the subgraphs of a task, and goes on counting where the
+   * It is a run of the same subgraph by the same task, and ended. LangGraph counts the subgraphs of a task, and keeps counting when the
    * task is retried: so it may be an earlier attempt of this run, or another run of this attempt.
    */
   | "again"
-  /** The run has gone on from it since, to here. */
+  /** The run has gone on from there to here. */
   | "past"
   /**
-   * Its node isn't due any more, and nothing but edits of the state lies between: somebody ended its step by hand, in the node's name, or
-   * the node was renamed, and is the one that makes the call now.
+   * Its node isn't due any more, and only edits of the state lie between. Either somebody ended its step by hand, in the node's name; or
+   * the node was renamed, and makes the call now.
    */
   | "ended or renamed"
   /** It is on another branch, or the run came back before it had ended. */
@@ -66,7 +66,7 @@ export type Relation =
   /** It is in another thread of the same journal, which has gone its own way: a transaction, and the thread that it is on. */
   | "apart";
 
-/** Tells how places stand to the one in which a call is made. What was read for one is known for the next. */
+/** Finds out how places relate to the place of the call that is made now. What was read for one place is reused for the next. */
 export class Place {
   readonly #saver: TierSaver;
   readonly #threadId: string;
@@ -77,11 +77,11 @@ export class Place {
   readonly #levels: readonly Level[];
   readonly #pasts = new Map<string, Past>();
   readonly #edits: Edits;
-  /** How many levels are those of the call around this one, which is a repetition wherever it is made again. */
+  /** How many levels are those of the surrounding call, which counts as a repetition wherever it is made again. */
   readonly #around: number;
 
   /**
-   * @param journal the thread whose journal it is
+   * @param journal the thread that has the journal
    * @param around the task that makes the call around this one, if there is one
    * @param isNamed whether `callScope` names the task, or the run of its subgraph
    */
@@ -109,7 +109,7 @@ export class Place {
     return relation === "elsewhere" && (await this.#isApart(there)) ? "apart" : relation;
   }
 
-  /** Whether a place is in a thread that shares the journal, and has checkpoints of its own since one was forked from the other. */
+  /** Whether a place is in a thread that shares the journal, and has had checkpoints of its own since one was forked from the other. */
   async #isApart({ thread, checkpoint = "" }: Where): Promise<boolean> {
     if (thread === this.#where.thread) return false;
     const other = thread ?? this.#journal;
@@ -122,7 +122,7 @@ export class Place {
   async #looksApart(other: string, checkpointId: string): Promise<boolean> {
     const { tier } = this.#saver;
     if (await isStored(tier, { threadId: this.#threadId, namespace: "", checkpointId })) return false;
-    // A transaction's thread is gone once it was rolled back.
+    // A transaction's thread is gone after a rollback.
     if ((await tier.peek({ threadId: other, namespace: "" })).head === undefined) return true;
     const [ours, theirs] = await Promise.all(
       [this.#threadId, other].map(async (id) => [id, ...(await originsOf(this.#saver, id))]),
@@ -151,7 +151,7 @@ export class Place {
         if (n < this.#around) return "elsewhere";
         if (levels[n + 1] === undefined || withoutCount(level.task) !== withoutCount(here.task))
           return "beside";
-        // A run that is named tells itself that it is the one of before.
+        // The name of a named run proves that it is the earlier run.
         const isOther = this.#isNamed || (await this.#edits.brokeOff(levels[n + 1]!.namespace));
         return isOther ? "elsewhere" : "again";
       }
@@ -160,8 +160,8 @@ export class Place {
   }
 
   /**
-   * How an edit on the way from where two branches part changes what a place is to this one, if they seemed to be on branches: a result that
-   * somebody entered by hand counts as a run of its node.
+   * The relation of a place that seemed to be on another branch, in view of an edit on the way from where the two branches part: a result
+   * that somebody entered by hand counts as a run of its node.
    */
   async behindEdits(there: Where): Promise<Relation> {
     const levels = levelsOf(there);

@@ -9,7 +9,7 @@ import type { Task } from "./taskConfig.ts";
 /** How long a call waits at most for the checkpoint that issued it, in milliseconds. */
 const longestBarrierMs = 30_000;
 
-/** What the protocol of a call needs of the task in which it is made. */
+/** The data about a call's task that the protocol needs. */
 export async function siteOf(saver: TierSaver, task: Task, author: string | undefined): Promise<CallSite> {
   const common = { signal: task.signal, author, task: task.where.task, namespace: task.ownNamespace };
   if (task.attempt === undefined) return common;
@@ -28,19 +28,19 @@ export async function siteOf(saver: TierSaver, task: Task, author: string | unde
   };
 }
 
-/** Where the call stands; undefined for one that another call makes, and belongs to that. */
+/** The place of the call; undefined for one that another call makes, as it belongs to that call. */
 function placeOf(saver: TierSaver, { threadId = "", journal, where, callScope }: Task): Place | undefined {
   if (isTaskOfCall(where.task)) return undefined;
   const there = threadId === journal ? where : { ...where, thread: threadId };
   return new Place(saver, threadId, journal ?? threadId, there, taskOfCall(), callScope !== undefined);
 }
 
-/** Looks whether the run's thread is still there. What the saver remembers may be of before the thread was deleted. */
+/** Checks whether the run's thread still exists. The saver's memory may be from before the thread was deleted. */
 async function mayBegin(
   saver: TierSaver,
   { threadId, journal, where: { checkpoint: checkpointId }, durability, signal, canInterrupt }: Task,
 ): Promise<void> {
-  // Nothing of the run may be there yet, or ever, or its calls are in the journal of another thread.
+  // The run may have stored nothing yet, or may never do so, or its calls are in the journal of another thread.
   if (checkpointId === undefined || threadId === undefined || threadId !== journal) return;
   if (durability === "exit" || !canInterrupt) return;
   await saver.stored({ configurable: { thread_id: threadId, checkpoint_id: checkpointId } }, { signal });

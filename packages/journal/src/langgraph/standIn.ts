@@ -1,6 +1,6 @@
 /**
- * An object that stands for another one: with its class and all that it has, but for some methods. Getters of its class run on the object
- * itself, which alone has its private fields.
+ * An object that stands for another one, with its class and all of its properties, except some methods. Getters of its class run on the
+ * object itself, because only that has its private fields.
  */
 export function standIn<T extends object>(object: T, own: Readonly<Record<string, unknown>>): T {
   const made = Object.create(object) as T;
@@ -19,7 +19,7 @@ export function standIn<T extends object>(object: T, own: Readonly<Record<string
   return made;
 }
 
-/** The prototypes of an object, nearest first, but for that of all objects. */
+/** The prototypes of an object, nearest first, except that of all objects. */
 function* prototypesOf(object: object): Generator<object> {
   const prototype = Object.getPrototypeOf(object) as object | null;
   if (prototype === null || prototype === Object.prototype) return;

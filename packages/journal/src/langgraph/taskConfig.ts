@@ -6,7 +6,7 @@ import { shared } from "../shared.ts";
 import { hopsOf } from "./place.ts";
 
 /**
- * What LangGraph tells a task about itself. This is the one file that knows the names of LangGraph's fields; those that begin with
+ * What LangGraph passes to a task about the task itself. Only this file knows the names of LangGraph's fields; those that begin with
  * `__pregel_` aren't public, and are the same in LangGraph 1.4 to 1.7.
  */
 interface TaskConfig {
@@ -16,11 +16,11 @@ interface TaskConfig {
   readonly signal?: AbortSignal | undefined;
   readonly runId?: unknown;
   readonly toolCallId?: unknown;
-  /** The model's call, in the config of the tool that is called for it: by LangChain's `invoke` of tools. */
+  /** The model's call, in the config of the tool that it calls; set by LangChain's `invoke` of tools. */
   readonly toolCall?: { readonly id?: unknown } | undefined;
   readonly state?: unknown;
   readonly executionInfo?: { readonly nodeAttempt?: number } | undefined;
-  /** Stands for the run; from LangGraph 1.7 on. */
+  /** Represents the run; from LangGraph 1.7 on. */
   readonly control?: unknown;
 }
 
@@ -28,7 +28,7 @@ interface Scratchpad {
   readonly currentTaskInput?: unknown;
   /** Answers to the task's interrupts, in the order of the questions. */
   readonly resume?: unknown[];
-  /** The answer of this run, where it doesn't name an interrupt. */
+  /** The answer of this run, if it doesn't name an interrupt. */
   nullResume?: unknown;
   /** Index of the interrupt that was asked last. */
   interruptCounter?: number;
@@ -42,11 +42,11 @@ export interface Task {
   readonly where: Where;
   /** The namespace of its subgraph without the ids of tasks; `""` in the root graph. */
   readonly namespace: string;
-  /** Its own namespace, by which a Command for its graph names it; `""` outside a graph. */
+  /** Its own namespace, by which a Command addresses the task's graph; `""` outside a graph. */
   readonly ownNamespace: string;
   /** Names it among tasks with equal states. */
   readonly callScope: string | undefined;
-  /** The checkpoint from which its step began, as a config names it; undefined outside a graph. */
+  /** The checkpoint from which its step began, in the form of a config; undefined outside a graph. */
   readonly issuer:
     | {
         configurable: { thread_id: string; checkpoint_ns: string; checkpoint_id: string };
@@ -57,29 +57,29 @@ export interface Task {
   readonly signal: AbortSignal | undefined;
   /** The task's input, or the state that a tool node was called with. */
   readonly input: unknown;
-  /** What a node was given of its graph's state; undefined in the functional API and outside a graph. */
+  /** The part of its graph's state that a node got; undefined in the functional API and outside a graph. */
   readonly nodeInput: () => unknown;
-  /** What a channel of the graph's state holds: null while it is empty, undefined where there is no such channel. */
+  /** The value of a channel of the graph's state: null while it is empty, undefined if there is no such channel. */
   readonly channel: (name: string) => unknown;
   /** The same object in one attempt of the task; undefined outside a graph. */
   readonly attempt: object | undefined;
-  /** Whether the graph can be stopped by a question, and go on later. */
+  /** Whether a question can stop the graph, which goes on later. */
   readonly canInterrupt: boolean;
-  /** What was given to questions of the journal. */
+  /** The values that were given to questions of the journal. */
   readonly answers: Answers;
-  /** Stops the task by an interrupt, whatever answers are there. @throws LangGraph's interrupt */
+  /** Stops the task by an interrupt, even if there are answers. @throws LangGraph's interrupt */
   readonly stop: (interrupt: () => unknown) => never;
-  /** Runs the work of a call, with the config that it is to be given: its interrupts are counted. */
+  /** Runs the work of a call with the config to pass to it, and counts the work's interrupts. */
   readonly during: <T>(work: (config: unknown) => T) => T;
-  /** How many interrupts there were in {@link during}. */
+  /** How many interrupts {@link during} counted. */
   readonly interrupts: () => number;
-  /** Passes over answers that belong to work which isn't done again. */
+  /** Skips answers that belong to work that isn't done again. */
   readonly passOver: (times: number) => void;
   /** Ignore records of calls that may run again. */
   readonly fresh: boolean;
 }
 
-/** A config with what it leaves out from that of the task under way, as LangChain takes it. One that names a thread is whole. */
+/** A config, completed from that of the running task, as LangChain does. A config that names a thread is complete. */
 function wholeConfig(config: unknown): TaskConfig {
   const around = (AsyncLocalStorageProviderSingleton.getRunnableConfig() ?? {}) as TaskConfig;
   const given = (config ?? {}) as TaskConfig;
@@ -88,7 +88,7 @@ function wholeConfig(config: unknown): TaskConfig {
   return { ...around, ...dropUndefined(given), configurable };
 }
 
-/** Which `Send` a task is, by its path. Those of tasks in the functional API name the task that called them. */
+/** The index of a task's `Send`, from its path. In the functional API, the path names the calling task instead. */
 function sendOf(path: unknown): number | undefined {
   const [kind, index] = Array.isArray(path) ? (path as unknown[]) : [];
   return kind === "__pregel_push" && typeof index === "number" ? index : undefined;
@@ -100,7 +100,7 @@ export function taskOf(config: unknown): Task {
   const configurable = given.configurable ?? {};
   const metadata = given.metadata ?? {};
   const thread = configurable["thread_id"];
-  // A saver takes a whole number for its digits, too.
+  // Savers accept a whole number as a thread's id, and use its digits.
   const threadId = Number.isSafeInteger(thread) ? String(thread) : text(thread);
   const ownNamespace = text(configurable["checkpoint_ns"]) ?? "";
   const segments = ownNamespace.split("|").filter((part) => part !== "");
@@ -112,7 +112,7 @@ export function taskOf(config: unknown): Task {
   const issuer = text(map[namespace]);
   const scratchpad = configurable["__pregel_scratchpad"] as Scratchpad | undefined;
   const channel = (name: string): unknown => channelOf(configurable["__pregel_read"], name);
-  // A `task()` is given what code passes, and an entrypoint has a channel that no graph with a state has.
+  // A `task()` gets what code passes, and an entrypoint has a channel that no graph with a state has.
   const isFunctional = (): boolean => namespace !== graph.join("|") || channel("__end__") !== undefined;
   const step = metadata["langgraph_step"];
   const where: Where = dropUndefined({
@@ -158,8 +158,8 @@ export function taskOf(config: unknown): Task {
 }
 
 /**
- * The namespace in which the checkpoint of a task's step is stored. A `task()` of the functional API has one of its own below that of the
- * node which calls it, but no checkpoints there: its map names the node's.
+ * The namespace in which the checkpoint of a task's step is stored. A `task()` of the functional API has its own namespace below that of
+ * the node which calls it, but no checkpoints there: its map names the node's namespace.
  */
 function storedNamespace(segments: readonly string[], map: Readonly<Record<string, unknown>>): string {
   const within = segments.slice(0, -1);
@@ -167,7 +167,7 @@ function storedNamespace(segments: readonly string[], map: Readonly<Record<strin
   return isTask ? storedNamespace(within, map) : segments.join("|");
 }
 
-/** What a channel holds, by LangGraph's own function for it, which throws where there is none. */
+/** The value of a channel, read by LangGraph's own function, which throws if there is no such channel. */
 function channelOf(read: unknown, name: string): unknown {
   if (typeof read !== "function") return undefined;
   try {
@@ -177,40 +177,40 @@ function channelOf(read: unknown, name: string): unknown {
   }
 }
 
-/** The checkpoints of the graphs between the root graph and a subgraph, from which their steps began; undefined where there are none. */
+/** The checkpoints of the graphs between the root graph and a subgraph, from which their steps began; undefined if there are none. */
 function viaOf(namespace: string, map: Readonly<Record<string, unknown>>): string[] | undefined {
   const hops = hopsOf(namespace);
   if (hops.length < 2) return undefined;
   return hops.slice(1).map((_, n) => text(map[hops.slice(0, n + 1).join("|")]) ?? "");
 }
 
-/** The id that a model gave the call that a tool was called for. */
+/** The id that a model gave to the tool call. */
 export function toolCallIdOf(input: unknown, config: unknown): string | undefined {
   const call = Object(input) as { type?: unknown; id?: unknown };
   return call.type === "tool_call" ? text(call.id) : text((Object(config) as TaskConfig).toolCallId);
 }
 
-/** The id of the model's call for which a tool runs that isn't the journal's own, as LangChain tells it. */
+/** The id of the model's call for which a tool that isn't the journal's own runs, as LangChain passes it. */
 export function askedId(config: unknown): string | undefined {
   const { toolCallId, toolCall } = Object(config) as TaskConfig;
   return text(toolCallId) ?? text(toolCall?.id);
 }
 
-/** Answers to the journal's questions that no question took yet, by the thread of the run that was given them, and the questions' names. */
+/** Answers to the journal's questions that no question took yet, by the answered run's thread and the question's name. */
 const answers = shared("answers", () => new Map<string, unknown>());
 
-/** Names an answer. One that is given to a run of another thread counts for no question of this one. */
+/** Names an answer. An answer that was given to a run of another thread counts for no question of this one. */
 function answerKey(threadId: string | undefined, question: string): string {
   return JSON.stringify([threadId, question]);
 }
 
-/** How many answers wait at most to be taken. */
+/** How many untaken answers are kept at most. */
 const mostAnswers = 10_000;
 
 /**
- * Takes the answers to the journal's questions from where LangGraph keeps those of the task, which tells them apart only by their order.
- * Other interrupts would get them: of a tool of the same task, or when the run is continued without an answer. They may be for a task of a
- * subgraph, so they are kept for whoever asks.
+ * Takes the answers to the journal's questions from LangGraph's list for the task, which distinguishes answers only by their order. Left
+ * there, they would go to other interrupts: those of a tool of the same task, or those of a run that is continued without an answer. They
+ * may be meant for a task of a subgraph, so they are kept until a question takes them.
  */
 function takeAnswers(threadId: string | undefined, scratchpad: Scratchpad): void {
   const { resume = [] } = scratchpad;
@@ -254,7 +254,7 @@ function interruptsOf(
     },
     stop: (interrupt) => {
       const resume = scratchpad?.resume ?? [];
-      // LangGraph's interrupt() stops the graph only where it finds no answer, whomever it is for.
+      // LangGraph's interrupt() stops the graph only if it finds no answer, for whatever question.
       runWithin(within({ resume, interruptCounter: resume.length - 1 }), interrupt);
       throw new Error("LangGraph's interrupt() found an answer where there is none.");
     },
@@ -262,7 +262,7 @@ function interruptsOf(
       if (scratchpad === undefined) return work(config);
       const counting = new Proxy(scratchpad, {
         set: (target, key, value) => {
-          // What isn't done again within this work passes over several at once.
+          // Work that isn't done again within this work skips several interrupts at once.
           if (key === "interruptCounter") count += (value as number) - (target.interruptCounter ?? -1);
           return Reflect.set(target, key, value);
         },
@@ -278,10 +278,10 @@ function interruptsOf(
   };
 }
 
-/** What the scratchpads that count interrupts stand for. */
+/** The original scratchpads of those that count interrupts. */
 const originals = new WeakMap<Scratchpad, Scratchpad>();
 
-/** A task's scratchpad as the call around this code counts on it. The code may use the config that the task had before that call. */
+/** A task's scratchpad as the surrounding call counts on it. The code may use the config that the task had before that call. */
 function countedAround(scratchpad: Scratchpad): Scratchpad {
   const around = AsyncLocalStorageProviderSingleton.getRunnableConfig() as TaskConfig | undefined;
   const counting = around?.configurable?.["__pregel_scratchpad"] as Scratchpad | undefined;
@@ -291,14 +291,14 @@ function countedAround(scratchpad: Scratchpad): Scratchpad {
     : scratchpad;
 }
 
-/** Runs code that finds a config as that of the task under way. */
+/** Runs code that sees a config as that of the running task. */
 function runWithin<T>(config: TaskConfig, work: () => T): T {
   return AsyncLocalStorageProviderSingleton.runWithConfig(config, work) as T;
 }
 
 const attempts = new WeakMap<object, Map<number, object>>();
 
-/** A retry of a node has the same scratchpad, and counts its calls anew. */
+/** A retry of a node has the same scratchpad, but counts its calls from the start. */
 function attemptOf(scratchpad: object, attempt: number): object {
   const known = attempts.get(scratchpad) ?? new Map<number, object>();
   attempts.set(scratchpad, known);

@@ -3,7 +3,7 @@ import { loadParentCommand } from "./langgraph.ts";
 import type { Task } from "./taskConfig.ts";
 
 /**
- * Throws what a call threw when it was made, for the task that makes it now.
+ * Throws the Command that a call threw when it was made, for the task that makes the call now.
  * @param given the Command for the call that asks now
  * @throws LangGraph's ParentCommand
  */

@@ -2,18 +2,18 @@ import { digestOf } from "../identity/fingerprint.ts";
 import { loadConvertTool } from "./langgraph.ts";
 import { standIn } from "./standIn.ts";
 
-/** What a wrapped chat model has to have. Those of langchain do. */
+/** What a wrapped chat model must have. Those of langchain have it. */
 export interface ModelLike {
   invoke(input: never, options?: never): Promise<unknown>;
 }
 
-/** What is to be recognised of a question to a model: digests. */
+/** The data by which a question to a model is recognised: digests. */
 export interface ModelQuestion {
   readonly tool: string;
   readonly args: { readonly messages: string; readonly settings: string; readonly tools: string };
 }
 
-/** Asks a model: with what is to be recognised, and the config of whoever asks. Gives its answer. */
+/** Asks a model, with the data that identifies the question and the caller's config. Returns its answer. */
 export type AskModel = (
   question: ModelQuestion,
   config: unknown,
@@ -67,7 +67,7 @@ const commonSettings = [
   "thinking",
 ] as const;
 
-/** What a model would be asked with, whatever it is asked: its own parameters, and what was bound to it. */
+/** The settings of every question to a model: its own parameters, and what was bound to it. */
 function settingsOf(model: object): unknown {
   const { bound, config, kwargs, invocationParams } = model as Binding & {
     invocationParams?: (options: object) => unknown;
@@ -82,7 +82,7 @@ function settingsOf(model: object): unknown {
   }
 }
 
-/** What langchain makes of a model and what is bound to it. */
+/** The object that langchain makes of a model and what is bound to it. */
 interface Binding {
   readonly bound?: object;
   readonly config?: { readonly tools?: unknown };
@@ -95,7 +95,7 @@ function toolsWithin(model: object): unknown[] {
   return bound === undefined ? [] : [config?.tools, kwargs?.tools, ...toolsWithin(bound)].flat();
 }
 
-/** Fields of a config that don't tell a model what to answer: those of langchain and LangGraph. */
+/** Fields of a config that don't affect a model's answer: those of langchain and LangGraph. */
 const configFields = new Set([
   "callbacks",
   "tags",
@@ -125,14 +125,14 @@ const configFields = new Set([
   "toolCall",
 ]);
 
-/** What a call asks of a model beside its messages. */
+/** The options of a call to a model, besides its messages. */
 function callOptionsOf(options: unknown): Record<string, unknown> {
   const entries = Object.entries(Object(options) as Record<string, unknown>);
-  // Tools are looked at by themselves: langchain makes new objects of them.
+  // Tools are compared separately: langchain makes new objects of them.
   return Object.fromEntries(entries.filter(([name]) => !configFields.has(name) && name !== "tools"));
 }
 
-/** Tools as a model is told of them: with their schemas. */
+/** Tools in the form in which a model sees them: with their schemas. */
 async function toolsOf(tools: readonly unknown[]): Promise<unknown[]> {
   const convert = await loadConvertTool();
   return tools.flatMap((tool) => {

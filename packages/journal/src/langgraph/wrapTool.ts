@@ -6,19 +6,19 @@ import { standIn } from "./standIn.ts";
 import { taskOf, toolCallIdOf } from "./taskConfig.ts";
 import { throwAgain } from "./throwAgain.ts";
 
-/** What a wrapped tool has to have. Tools of langchain and of MCP adapters do. */
+/** What a wrapped tool must have. Tools of langchain and of MCP adapters have it. */
 export interface ToolLike {
   readonly name: string;
   invoke(input: never, config?: never): Promise<unknown>;
 }
 
-/** Makes a call of a tool: with the arguments and the config that the tool is given. */
+/** Makes a call of a tool, with the tool's arguments and config. */
 export type CallTool = (
   call: {
     readonly tool: string;
     readonly args: unknown;
     readonly toolCallId: string | undefined;
-    /** Whether an error says that the tool didn't take its arguments, and so didn't act. */
+    /** Whether an error says that the tool rejected its arguments, and so didn't act. */
     readonly refused: (error: unknown) => Promise<boolean>;
   },
   config: unknown,
@@ -26,8 +26,8 @@ export type CallTool = (
 ) => Promise<CallOutcome>;
 
 /**
- * A tool that is called through the journal. It has the tool's class, schema and name; only `invoke` is its own, which is the innermost
- * place: arguments are final there, and every retry passes through it.
+ * A tool that is called through the journal. It has the tool's class, schema and name, but its own `invoke`. That is the innermost place:
+ * arguments are final there, and every retry passes through it.
  */
 export function wrapTool<T extends ToolLike>(tool: T, call: CallTool): T {
   const invoke = async (input: unknown, config?: unknown): Promise<unknown> => {
@@ -39,7 +39,7 @@ export function wrapTool<T extends ToolLike>(tool: T, call: CallTool): T {
     const outcome = await call(
       { tool: tool.name, args, toolCallId, refused },
       config,
-      // The tool gets the arguments that were looked at: the caller's own may have changed since.
+      // The tool gets the checked arguments: the caller's own may have changed since.
       (looked, within) =>
         tool.invoke((isCall ? { ...asked, args: looked } : looked) as never, within as never),
     );
@@ -51,7 +51,7 @@ export function wrapTool<T extends ToolLike>(tool: T, call: CallTool): T {
     const give = await giverTo(answersTo, askingMessage(task, answersTo));
     return kept.kind === "thrown" ? await throwAgain(kept, task, give) : give(kept);
   };
-  // langchain's tools have call(), of before invoke(), which would pass the journal by.
+  // langchain's tools have call(), the predecessor of invoke(), which would bypass the journal.
   const made = standIn(tool, { invoke, ...("call" in tool ? { call: invoke } : {}) });
   wrapped.add(made);
   return made;
@@ -59,17 +59,17 @@ export function wrapTool<T extends ToolLike>(tool: T, call: CallTool): T {
 
 const wrapped = new WeakSet<object>();
 
-/** Whether a tool is called through a journal already: the call within would wait for the one around it. */
+/** Whether a tool already goes through a journal: the inner call would wait for the outer one. */
 export function isWrapped(tool: object): boolean {
   return wrapped.has(tool);
 }
 
-/** What a model is told of a call that was denied. */
+/** The message to a model about a call that was denied. */
 function denial(name: string, reason: string): ReturnedResult {
   return { kind: "message", message: { content: `Denied: ${reason}`, status: "error", name } };
 }
 
-/** Makes results those of the call that asks now. */
+/** Adapts results to the call that asks now. */
 async function giverTo(
   toolCallId: string | undefined,
   asking: unknown,

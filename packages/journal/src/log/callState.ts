@@ -1,7 +1,7 @@
 import type { Digest } from "../identity/fingerprint.ts";
 import type { ApprovedEvent, Effects, Interrupts, KeptError, Where } from "./entry.ts";
 
-/** What is known of a call. */
+/** The state of a call. */
 export interface CallState {
   readonly call: Digest;
   readonly tool: string;
@@ -13,23 +13,23 @@ export interface CallState {
   readonly named?: true | undefined;
   readonly beside?: number | undefined;
   readonly where: Where;
-  /** Where a call that code named was made, and given again; absent for others. */
+  /** The places where a call that code named was made, and given again; absent for others. */
   readonly visits?: readonly Where[] | undefined;
   readonly status: "claimed" | "succeeded" | "failed" | "suspended" | "unknown" | "denied" | "repeats";
   /**
-   * Fingerprint of the call that it repeats, whose outcome wasn't known. Of a call that was repeated with its idempotency key: the one that
-   * told its outcome.
+   * Fingerprint of the call that it repeats, whose outcome wasn't known. For a call that was repeated with its idempotency key: the
+   * repetition, which showed its outcome.
    */
   readonly repeats?: Digest | undefined;
   /** How often it was claimed. */
   readonly attempts: number;
   /** Idempotency key; absent for calls without claims. */
   readonly key?: string | undefined;
-  /** The last claim: number of its entry, and who took it, when. */
+  /** The last claim: the number of its entry, who took it, and when. */
   readonly claim?: { readonly seq: number; readonly session: string; readonly at: string } | undefined;
-  /** Where the result of a success stands. */
+  /** The entry that holds the result of a success. */
   readonly result?: { readonly seq: number; readonly hash: string; readonly kept: boolean } | undefined;
-  /** That a person allowed it: with which arguments, for which reason of the policy, in which thread, and until when. */
+  /** A person's approval: its arguments, the policy's reason, the thread, and when it expires. */
   readonly approved?: Approval | undefined;
   /** Who denied it last. */
   readonly deniedBy?: "policy" | "person" | undefined;
@@ -44,7 +44,7 @@ export interface Approval extends Pick<ApprovedEvent, "reason" | "thread" | "unt
   readonly seq: number;
 }
 
-/** Whether nobody knows, or knows yet, what became of a call. */
+/** Whether the outcome of a call isn't known, or not yet known. */
 export function isOpen({ status }: Pick<CallState, "status">): boolean {
   return status === "unknown" || status === "claimed";
 }

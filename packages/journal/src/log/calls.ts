@@ -11,22 +11,22 @@ import type { Call, Entry, KnownBy, SessionEvent, Where } from "./entry.ts";
 export type Session = Pick<SessionEvent, "machine" | "pid">;
 
 /**
- * The state of a journal: the fold of its entries. A change is decided and tried on a {@link branch}, which costs nothing however long
- * the journal is, and is committed once the entries are stored.
+ * The state of a journal: the fold of its entries. A change is decided and tried on a {@link branch}, whose cost doesn't depend on the
+ * journal's length, and is committed once the entries are stored.
  */
 export class Calls {
-  /** Number and hash of the last entry; 0 and `""` where there is none. */
+  /** Number and hash of the last entry; 0 and `""` if there is none. */
   seq = 0;
   hash = "";
-  /** Number of the last entry that was cut off, or is about to be; 0 where none was. */
+  /** Number of the last entry that was cut off, or is about to be; 0 if none was. */
   cutUpTo = 0;
   /** Whether there is an entry that is signed with a key. */
   isSigned = false;
-  /** Whether there is one that isn't. */
+  /** Whether there is an entry that isn't signed. */
   hasUnsigned = false;
-  /** The thread in which the last entries were made; undefined where there are none. */
+  /** The thread in which the last entries were made; undefined if there are none. */
   thread: string | undefined;
-  /** The key by which its calls are known; null where fingerprints are as they are, undefined where there are no entries. */
+  /** The key with which fingerprints are hashed; null if they are stored without a key, undefined if there are no entries. */
   knownBy: KnownBy | undefined;
   /** The stored states that make up this one up to the entry {@link foldedAt}, oldest first. */
   layers: readonly FoldLayer[] = [];
@@ -34,16 +34,16 @@ export class Calls {
   readonly #under: Calls | undefined;
   /** Undefined for a call that was forgotten. */
   readonly #calls = new Map<Digest, CallState | StoredCall | undefined>();
-  /** Number of the last entry that changed a call, or stored it. */
+  /** Number of the last entry that changed or stored a call. */
   readonly #changedAt = new Map<Digest, number>();
-  /** Processes, and the numbers of the entries that tell of them, or store them. */
+  /** Processes, and the numbers of the entries that name or store them. */
   readonly #sessions = new Map<string, { readonly session: Session; readonly at: number }>();
-  /** Calls whose outcome isn't known, or not yet, by {@link kindOfCall}. */
+  /** Calls whose outcome isn't known, or not yet known, by {@link kindOfCall}. */
   readonly #open = new Map<string, ReadonlySet<Digest>>();
-  /** Calls that code named, by what their names make of them. */
+  /** Calls that code named, by the digests of their names. */
   readonly #named = new Map<string, Digest[]>();
   readonly #visits = new Map<string, Visits>();
-  /** Number of the last entry that changed the visits of a name, or stored them. */
+  /** Number of the last entry that changed or stored the visits of a name. */
   readonly #visitedAt = new Map<string, number>();
 
   constructor(under?: Calls) {
@@ -59,12 +59,12 @@ export class Calls {
     this.foldedAt = under?.foldedAt ?? 0;
   }
 
-  /** A state that begins as this one, and doesn't change it before it is committed. */
+  /** A state that begins as a copy of this one, and doesn't change it until it is committed. */
   branch(): Calls {
     return new Calls(this);
   }
 
-  /** Changes the state that this one is a branch of. Returns it. */
+  /** Applies the changes to the state that this one is a branch of, and returns that. */
   commit(): Calls {
     const under = this.#under ?? this;
     for (const [call, state] of this.#calls)
@@ -100,14 +100,14 @@ export class Calls {
     return state;
   }
 
-  /** The calls that changed since an entry, with their states: undefined where they were forgotten. */
+  /** The calls that changed after an entry, with their states: undefined if they were forgotten. */
   *changedSince(seq: number): Generator<[call: Digest, state: CallState | StoredCall | undefined]> {
     for (const [call, state] of this.#under?.changedSince(seq) ?? [])
       if (!this.#calls.has(call)) yield [call, state];
     for (const [call, at] of this.#changedAt) if (at > seq) yield [call, this.#calls.get(call)];
   }
 
-  /** Adds what was stored beside an entry, behind what was stored before it. */
+  /** Adds the state that was stored with an entry, after the states that were stored before it. */
   load(seq: number, bytes: Uint8Array): void {
     const { fold, calls } = parsedFold(bytes);
     this.seq = seq;
@@ -130,13 +130,13 @@ export class Calls {
     for (const [name, visits] of Object.entries(fold.visits)) this.#visit(name, visits);
   }
 
-  /** The processes of which entries tell since an entry. */
+  /** The processes that entries after a given one name. */
   *sessionsSince(seq: number): Generator<[id: string, session: Session]> {
     yield* this.#under?.sessionsSince(seq) ?? [];
     for (const [id, { session, at }] of this.#sessions) if (at > seq) yield [id, session];
   }
 
-  /** Visits of names that changed since an entry, but for those that a name's only call tells. */
+  /** Visits of names that changed after an entry, except those that the name's only call implies. */
   *visitsSince(seq: number): Generator<[name: string, visits: Visits]> {
     for (const [name, visits] of this.#under?.visitsSince(seq) ?? [])
       if (!this.#visits.has(name)) yield [name, visits];
@@ -156,7 +156,7 @@ export class Calls {
     return this.#sessions.get(id)?.session ?? this.#under?.session(id);
   }
 
-  /** Calls of a tool with certain arguments whose outcome isn't known, or not yet. */
+  /** Calls of a tool with certain arguments whose outcome isn't known, or not yet known. */
   openOf(kind: string): ReadonlySet<Digest> {
     return this.#open.get(kind) ?? this.#under?.openOf(kind) ?? nothing;
   }
@@ -170,8 +170,8 @@ export class Calls {
   }
 
   /**
-   * How often calls of a name were made or given in other steps than that of a place, and in which one last: in a thread that was deleted
-   * and begun anew, it may have been as often.
+   * How often calls of a name were made or given in other steps than that of a place, and in which step last. The count alone isn't enough:
+   * in a thread that was deleted and begun anew it may be the same.
    */
   visitsElsewhere(name: string, where: Where): readonly [times: number, last: string] {
     const { all, step, inStep, before } = this.visitsOf(name);
@@ -183,14 +183,14 @@ export class Calls {
     const found = this.#visits.get(name);
     if (found !== undefined) return found;
     if (this.#under !== undefined) return this.#under.visitsOf(name);
-    // Of a name with one visit, which was stored, its call tells.
+    // For a name with one stored visit, the visit is taken from its call.
     const [call] = this.#named.get(name) ?? [];
     const state = call === undefined ? undefined : this.get(call);
     const visit = state?.visits?.at(-1);
     return visit === undefined ? noVisits : withVisit(noVisits, visit, state!.nth);
   }
 
-  /** The highest number among the calls of a name; -1 where there are none. */
+  /** The highest number among the calls of a name; -1 if there are none. */
   highest(name: string): number {
     return this.visitsOf(name).highest;
   }
@@ -219,7 +219,7 @@ export class Calls {
   /**
    * Adds the next entry.
    * @param record the name of its record, for one of the type "folded"
-   * @param cut what stands beside one of the type "cut"
+   * @param cut the stored states, for one of the type "cut"
    */
   fold(entry: Entry, record: string, cut?: readonly CallState[]): void {
     this.seq = entry.seq;
@@ -239,7 +239,7 @@ export class Calls {
     } else if (event.type === "cut") {
       this.#belongTo(event);
       this.cutUpTo = event.last;
-      // The entries of the layers go with the others.
+      // The entries of the layers are cut off with the others.
       this.layers = [];
       this.foldedAt = entry.seq;
       for (const state of cut ?? []) this.#put(state);
@@ -258,7 +258,7 @@ export class Calls {
     this.knownBy = knownBy ?? null;
   }
 
-  /** A call that succeeded tells what became of those with the same idempotency key: they were one for whoever was called. */
+  /** If a call succeeded, those with the same idempotency key did, too: the called service saw them as one call. */
   #settle(state: CallState): void {
     if (state.status !== "succeeded" || state.key === undefined) return;
     for (const call of new Set([state.repeats ?? "", ...this.openOf(kindOfCall(state))])) {
@@ -271,7 +271,7 @@ export class Calls {
   #forget(call: Digest): void {
     const state = this.get(call);
     if (state === undefined) return;
-    // Nothing else tells of them from now on.
+    // Nothing else records these visits from now on.
     if (state.named === true) this.#visit(state.previous, this.visitsOf(state.previous));
     this.#calls.set(call, undefined);
     this.#changedAt.set(call, this.seq);
@@ -304,7 +304,7 @@ export class Calls {
   }
 }
 
-/** What the entries that tell whose a journal is say of it. There has to be one. */
+/** The journal's owner according to an entry of a type that names it. There has to be such an entry. */
 export function belongingOf({
   thread,
   knownBy,
@@ -314,7 +314,7 @@ export function belongingOf({
 
 const nothing: ReadonlySet<Digest> = new Set();
 
-/** Names a tool with certain arguments, wherever they are called. */
+/** Identifies a tool with certain arguments, wherever it is called. */
 export function kindOfCall({ tool, argsHash }: Pick<Call, "tool" | "argsHash">): string {
   return JSON.stringify([tool, argsHash]);
 }

@@ -11,20 +11,20 @@ import { foreign } from "./origins.ts";
 import type { Sealing } from "./sealing.ts";
 import { storedState } from "./storedState.ts";
 
-/** How often a journal is read again at most in which entries seem to be missing: they may have been cut off meanwhile. */
+/** How often a journal in which entries seem to be missing is read again at most: they may have been cut off meanwhile. */
 const attempts = 3;
 
-/** What is known of a journal: the state after the entry in a record. */
+/** The known part of a journal: the state after the entry in a record. */
 export interface Known {
   readonly recordId: string | undefined;
   readonly calls: Calls;
 }
 
 /**
- * The state after the last entry, from what is known and the entries since.
+ * The state after the last entry, from the known state and the entries since.
  * @param head name of the last record
- * @throws StratigraphError "JOURNAL_BROKEN" where entries are missing, don't follow each other, or were changed: nothing is given out of
- * such a journal; "KEY_MISSING"
+ * @throws StratigraphError "JOURNAL_BROKEN" if entries are missing, don't follow each other, or were changed: nothing is returned from such
+ * a journal; "KEY_MISSING"
  */
 export async function caughtUp(
   saver: TierSaver,
@@ -35,7 +35,7 @@ export async function caughtUp(
 ): Promise<Calls> {
   for (let attempt = 1; ; attempt += 1) {
     const { entries, reached, stored } = await entriesSince(saver, threadId, sealing, head, known.recordId);
-    // If what was known isn't there any more, it was cut off, or the thread was deleted and its journal begun anew.
+    // If the known record is gone, it was cut off, or the thread was deleted and its journal begun anew.
     const calls = reached ? known.calls.branch() : (stored ?? new Calls());
     const gap = entries.length === 0 && stored !== undefined ? undefined : gapIn(entries, calls);
     if (gap === undefined) {
@@ -55,7 +55,7 @@ export async function caughtUp(
   }
 }
 
-/** Where there are keys, a journal counts in its own thread only, and in those that were forked from it: nobody can exchange two. */
+/** If there are keys, a journal counts only in its own thread and in threads forked from it: so nobody can swap two journals. */
 async function checkThread(
   saver: TierSaver,
   threadId: string,
@@ -76,11 +76,11 @@ interface Since {
   readonly entries: Found[];
   /** Whether the record was reached. */
   readonly reached: boolean;
-  /** The state before these entries, where it was stored. */
+  /** The state before these entries, if it was stored. */
   readonly stored?: Calls | undefined;
 }
 
-/** The entries after a record, oldest first, or after one beside which the state is stored, if that comes first. */
+/** The entries after a record, oldest first; or those after an entry with a stored state, if that comes first. */
 async function entriesSince(
   saver: TierSaver,
   threadId: string,
@@ -95,7 +95,7 @@ async function entriesSince(
     namespace: journalNamespace,
     recordsOnly: true,
   })) {
-    // Others may have appended since the head was read: what is newer is read the next time.
+    // Others may have appended since the head was read: newer entries are read the next time.
     if (newest === undefined && record.checkpointId !== head) continue;
     newest ??= record.checkpointId;
     if (record.checkpointId === recordId) return { entries: entries.reverse(), reached: true };
@@ -107,7 +107,7 @@ async function entriesSince(
   return { entries: entries.reverse(), reached: false };
 }
 
-/** Number of the first entry that doesn't follow the one before; undefined where all do. */
+/** Number of the first entry that doesn't follow the previous one; undefined if all do. */
 function gapIn(entries: readonly Found[], { seq, hash }: Calls): number | undefined {
   const first = entries[0]?.entry;
   if (first === undefined) return seq + 1;

@@ -1,7 +1,7 @@
 // long file: the format of entries, which is read as one piece
 import type { Digest } from "../identity/fingerprint.ts";
 
-/** What may be known, and done, about a repetition of a call. */
+/** Whether a call may be repeated. */
 export type Effects =
   /** It changes nothing outside: it may run again. */
   | "none"
@@ -10,16 +10,16 @@ export type Effects =
   /** It must not act twice. */
   | "once";
 
-/** Where in a graph a call was made. What isn't known is absent. */
+/** Where in a graph a call was made. Unknown fields are absent. */
 export interface Where {
-  /** The thread whose run made the call, where it isn't the journal's own. */
+  /** The thread whose run made the call, if it isn't the journal's own thread. */
   readonly thread?: string | undefined;
   /** The checkpoint of the root graph from which the step with the call began. */
   readonly checkpoint?: string | undefined;
   /** The namespace of the task's subgraph, and the checkpoint in it from which the step began; absent in the root graph. */
   readonly namespace?: string | undefined;
   readonly issuer?: string | undefined;
-  /** The checkpoints of the graphs between the root graph and the subgraph, from which their steps began; absent where there are none. */
+  /** The checkpoints of the graphs between the root graph and the subgraph, from which their steps began; absent if there are none. */
   readonly via?: readonly string[] | undefined;
   readonly task?: string | undefined;
   readonly node?: string | undefined;
@@ -30,42 +30,42 @@ export interface Where {
   readonly toolCallId?: string | undefined;
 }
 
-/** An error as an entry keeps it. */
+/** An error in the form in which entries store it. */
 export interface KeptError {
   readonly name: string;
   readonly message: string;
 }
 
-/** Name of the key by which the calls of a journal are known; null where fingerprints are stored as they are. */
+/** Name of the key with which a journal's fingerprints are hashed; null if they are stored without a key. */
 export type KnownBy = string | null;
 
 /** A process that makes calls, so that others can tell whether it is still alive. */
 export interface SessionEvent {
   readonly type: "session";
-  /** Which machine, container and boot; equal for two processes that see each other's ids. */
+  /** Identifies machine, container and boot; equal for two processes that see each other's ids. */
   readonly machine: string;
   readonly pid: number;
-  /** The thread in which it makes them. What stands before it under another name was made in a thread that was forked, or merged. */
+  /** The thread in which it makes the calls. Entries before it under another name were made in a thread that was forked, or merged. */
   readonly thread: string;
-  /** The key by which the journal's calls are known, as long as it lives: that of its first entry. Absent where fingerprints are as they are. */
+  /** The key with which fingerprints are hashed: that of the journal's first entry, for its whole life. Absent if there is none. */
   readonly knownBy?: string | undefined;
 }
 
-/** What a claim, a read and a denial tell of a call. */
+/** The description of a call in claims, reads and denials. */
 export interface Call {
   readonly call: Digest;
   readonly tool: string;
   readonly version?: string | undefined;
   readonly effects: Effects;
-  /** The head of the chain before it; of a call that code named, what its name makes of it. */
+  /** The head of the chain before it; for a call that code named, the digest of its name. */
   readonly previous: string;
-  /** How many equal calls stand before it; of a call that code named, how many of that name its branch had passed. */
+  /** How many equal calls precede it; for a call that code named, how many calls of that name its branch had passed. */
   readonly nth: number;
-  /** Whether code named it. The name isn't kept: it may tell what is to be erased later. */
+  /** Whether code named it. The name isn't kept: it may contain data that is to be erased later. */
   readonly named?: true | undefined;
   /** How many calls of that name other tasks of its step had made before; absent for none. */
   readonly beside?: number | undefined;
-  /** Hash of the canonical arguments; keyed, where the journal signs. The arguments stand beside the entry and can be erased. */
+  /** Hash of the canonical arguments, keyed if the journal signs. The arguments are in the entry's payload and can be erased. */
   readonly argsHash: string;
   readonly where: Where;
 }
@@ -75,9 +75,9 @@ export interface ClaimedEvent extends Call {
   readonly type: "claimed";
   /** 1 for the first one. */
   readonly attempt: number;
-  /** What the tool passes on to a service that takes idempotency keys. The same in all attempts. */
+  /** The idempotency key, which the tool passes on to a service that takes one. The same in all attempts. */
   readonly key: string;
-  /** Fingerprint of the call whose key that is, where it is a repetition of one whose outcome wasn't known. */
+  /** Fingerprint of the call to which the key belongs, if this call repeats one whose outcome wasn't known. */
   readonly of?: Digest | undefined;
 }
 
@@ -89,24 +89,24 @@ export interface SucceededEvent {
   readonly claim?: number | undefined;
   /** Hash of the serialised result. */
   readonly resultHash: string;
-  /** Whether the result stands beside the entry. */
+  /** Whether the result is in the entry's payload. */
   readonly kept: boolean;
   /** How long the call took, in milliseconds. */
   readonly ms: number;
   readonly interrupts?: Interrupts | undefined;
 }
 
-/** The tool's own interrupts that were answered, which a task that is repeated has to pass over where the tool doesn't run again. */
+/** The tool's own interrupts that were answered. A repeated task has to skip them if the tool doesn't run again. */
 export interface Interrupts {
   readonly task: string;
   readonly times: number;
 }
 
-/** A call without a claim, as it may run again, with its outcome. */
+/** A call with its outcome. It has no claim, because it may run again. */
 export interface ReadEvent extends Call {
   readonly type: "read";
   readonly ms: number;
-  /** Absent where it failed. */
+  /** Absent if it failed. */
   readonly resultHash?: string | undefined;
   readonly kept: boolean;
   readonly error?: KeptError | undefined;
@@ -119,7 +119,7 @@ export interface FailedEvent {
   readonly call: Digest;
   readonly claim: number;
   readonly error: KeptError;
-  /** Where the tool itself gave a message that tells of the failure. */
+  /** Present if the tool itself returned a message that reports the failure. */
   readonly resultHash?: string | undefined;
   readonly kept: boolean;
 }
@@ -152,17 +152,17 @@ export interface ApprovedEvent extends Call {
   readonly type: "approved";
   /** Why the policy asked. */
   readonly reason: string;
-  /** What the person said along with the answer: its `reason`, such as a name. */
+  /** The `reason` that the person gave along with the answer, such as a name. */
   readonly said?: string | undefined;
-  /** The thread in which it was allowed: in a fork it is asked again. */
+  /** The thread in which it was allowed. In a fork, the person is asked again. */
   readonly thread?: string | undefined;
-  /** Until when it counts, in ISO 8601; absent for always. */
+  /** When the approval expires, in ISO 8601; absent for never. */
   readonly until?: string | undefined;
 }
 
 /**
- * A call equals one whose outcome isn't known, so it is taken for a repetition of that one: models try again when they are told of an
- * error. What is found out about the first one holds for this one too.
+ * A call equals one whose outcome isn't known, so it counts as a repetition of that one: models try again when they see an error. What is
+ * found out about the first call holds for this one too.
  */
 export interface RepeatsEvent extends Call {
   readonly type: "repeats";
@@ -170,7 +170,7 @@ export interface RepeatsEvent extends Call {
   readonly of: Digest;
 }
 
-/** Somebody found out whether a call happened whose outcome was unknown. */
+/** Somebody found out whether a call with an unknown outcome happened. */
 export interface ResolvedEvent {
   readonly type: "resolved";
   readonly call: Digest;
@@ -181,7 +181,7 @@ export interface ResolvedEvent {
   readonly kept: boolean;
 }
 
-/** A call ended whose claim somebody else had taken over meanwhile. */
+/** A call ended, but somebody else had taken over its claim meanwhile. */
 export interface LateEvent {
   readonly type: "late";
   readonly call: Digest;
@@ -193,14 +193,14 @@ export interface LateEvent {
 }
 
 /**
- * A recorded result was given to another call. Written along with the next entry, so the last ones may be missing; but before it is given
- * where the call is found in another step than the one in which it was made.
+ * A recorded result was given to another call. Written along with the next entry, so the last ones may be missing. If the call is found in
+ * another step than the one in which it was made, this is written before the result is given.
  */
 export interface ReturnedEvent {
   readonly type: "returned";
   readonly call: Digest;
   readonly where: Where;
-  /** No other task of the step is given it. Absent of calls that code named, where that is always so. */
+  /** No other task of the step gets the result. Absent for calls that code named, as that always holds for them. */
   readonly taken?: true | undefined;
 }
 
@@ -211,31 +211,31 @@ export interface ForgottenEvent {
   readonly reason: string;
 }
 
-/** A transaction, a batch or an application notes something. */
+/** A note by a transaction, a batch or an application. */
 export interface NoteEvent {
   readonly type: "note";
   readonly about: string;
   readonly text: string;
 }
 
-/** Arguments and results of entries were erased. It is written before they are, so that whoever finds them gone knows why. */
+/** Arguments and results of entries were erased. Written before the erasure, so that a reader who finds them gone knows why. */
 export interface ErasedEvent {
   readonly type: "erased";
-  /** Number of the last entry of which they were erased. */
+  /** Number of the last entry whose arguments and result were erased. */
   readonly upTo: number;
-  /** Fingerprint of the one call of which they were erased; absent for all calls. */
+  /** Fingerprint of the only call whose arguments and results were erased; absent for all calls. */
   readonly of?: Digest | undefined;
-  /** Only of entries that were made before this time, in ISO 8601; absent for all. */
+  /** Only entries that were made before this time, in ISO 8601; absent for all. */
   readonly before?: string | undefined;
 }
 
-/** What had happened in entries that were cut off, so that their calls aren't run again. */
+/** Entries were cut off. Keeps the states of their calls, so that these aren't run again. */
 export interface CutEvent {
   readonly type: "cut";
   /** Number and hash of the last entry that was cut off. */
   readonly last: number;
   readonly lastHash: string;
-  /** Hash of the canonical states of all calls, which stand beside the entry. */
+  /** Hash of the canonical states of all calls, which are in the entry's payload. */
   readonly callsHash: string;
   /** The thread in which they were cut off. */
   readonly thread: string;
@@ -244,21 +244,21 @@ export interface CutEvent {
 }
 
 /**
- * What the entries so far come to is stored beside this one, so that a process that opens the journal need not read all of them. It
- * may be missing: then they are read.
+ * The state after all entries so far is in this entry's payload, so that a process that opens the journal needn't read all of them. If it
+ * is missing, they are read.
  */
 export interface FoldedEvent {
   readonly type: "folded";
-  /** How many of these were put together into it, as a power. */
+  /** Its level: several folds of one level are merged into one of the next. */
   readonly level: number;
-  /** The ones that it builds on, with the names of their records, oldest first: it tells of calls that changed since the last of them. */
+  /** The folds that it builds on, with the names of their records, oldest first. It holds the calls that changed since the last of them. */
   readonly layers: readonly {
     readonly seq: number;
     readonly record: string;
     readonly hash: string;
     readonly level: number;
   }[];
-  /** Hash of what stands beside the entry. */
+  /** Hash of the fold in the entry's payload. */
   readonly foldHash: string;
   /** Whether the entry is signed, and some before it aren't. */
   readonly unsigned?: true | undefined;
@@ -289,7 +289,7 @@ export type JournalEvent =
   | FoldedEvent
   | CutEvent;
 
-/** What every entry says beside its event. */
+/** The fields of every entry besides its event. */
 export interface EntryHeader {
   /** Version of the format. */
   readonly v: 1;
@@ -301,7 +301,7 @@ export interface EntryHeader {
   readonly session: string;
   /** Who made it, as the application names them. */
   readonly author?: string | undefined;
-  /** Hash of the entry before; `""` for the first one. */
+  /** Hash of the previous entry; `""` for the first one. */
   readonly prev: string;
   /** Which key the hash is made with; absent for plain SHA-256. */
   readonly keyId?: string | undefined;
@@ -310,14 +310,14 @@ export interface EntryHeader {
 /** One line of the journal, chained to the one before by its hash. */
 export type Entry = EntryHeader & { readonly event: JournalEvent; readonly hash: string };
 
-/** The values beside an entry. They aren't part of its hash, only their own hashes are, so that they can be erased. */
+/** The values stored with an entry. The entry's hash covers only their hashes, so that they can be erased. */
 export interface Payload {
   /** Canonical JSON of the arguments. */
   readonly args?: string | undefined;
   /** As {@link KeptResult}. */
   readonly result?: unknown;
-  /** What was cut off, for {@link CutEvent}. */
+  /** The states of the calls that were cut off, for {@link CutEvent}. */
   readonly calls?: unknown;
-  /** What the entries come to, for {@link FoldedEvent}. */
+  /** The state after the entries so far, for {@link FoldedEvent}. */
   readonly fold?: Uint8Array | undefined;
 }

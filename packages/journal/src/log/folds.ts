@@ -15,18 +15,18 @@ import type { Sealing } from "./sealing.ts";
 /** After how many entries the state is stored again. */
 const entriesPerFold = 64;
 
-/** How many stored states of one size are put together into one of the next size. */
+/** How many stored states of one level are merged into one of the next level. */
 const layersPerLevel = 4;
 
-/** Which size isn't put together any more: of some 16,000 entries, or a few megabytes, which an append has to carry. */
+/** The level whose states aren't merged any more: of some 16,000 entries, or a few megabytes, which an append has to carry. */
 const lastLevel = 4;
 
-/** Whether it is time to store the state, so that a process that opens the journal need not read all of it. */
+/** Whether it is time to store the state, so that a process that opens the journal needn't read all of it. */
 export function isFoldDue({ seq, foldedAt }: Calls): boolean {
   return seq - foldedAt >= entriesPerFold;
 }
 
-/** The layers that stay below the next one, and its size. As many states of one size as make up the next size are put together. */
+/** The layers that stay below the next one, and its level. Enough states of one level are merged into one of the next. */
 function nextLayer({ layers }: Calls): { readonly below: readonly FoldLayer[]; readonly level: number } {
   let below = layers;
   let level = 0;
@@ -43,7 +43,7 @@ function nextLayer({ layers }: Calls): { readonly below: readonly FoldLayer[]; r
   }
 }
 
-/** The entry that stores the state. Where it is stored, the thread of the last entries is known. */
+/** The entry that stores the state. A state is only stored after entries, so the thread of the last ones is known. */
 export function foldOf(calls: Calls, sealing: Sealing): { event: FoldedEvent; payload: Payload } {
   const { below, level } = nextLayer(calls);
   const fold = foldedText(calls, below.at(-1)?.seq ?? 0);
@@ -62,8 +62,8 @@ export function foldOf(calls: Calls, sealing: Sealing): { event: FoldedEvent; pa
 }
 
 /**
- * The state as lines: first a {@link Fold}, then each call that changed since a layer, as its fingerprint, a letter, its name where code
- * named it, and its state. The letter tells open calls (o), closed ones (c), and forgotten ones (x).
+ * The state as lines: first a {@link Fold}, then each call that changed since a layer: its fingerprint, a letter, its name if code named
+ * it, and its state. The letter marks open calls (o), closed ones (c), and forgotten ones (x).
  */
 function foldedText(calls: Calls, since: number): Uint8Array {
   const lines: string[] = [];
@@ -83,7 +83,7 @@ function foldedText(calls: Calls, since: number): Uint8Array {
   return packedLines([JSON.stringify(fold), ...lines]);
 }
 
-/** Whether what was stored is what the entries come to. @param since number of the layer below */
+/** Whether the stored state is the fold of the entries. @param since number of the layer below */
 export function isFoldOf(bytes: Uint8Array, calls: Calls, since: number): boolean {
   const left = new Set<string>();
   for (const [call, state] of calls.changedSince(since)) if (state !== undefined) left.add(call);

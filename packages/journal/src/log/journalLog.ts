@@ -24,7 +24,7 @@ import type { Sealing } from "./sealing.ts";
 /** How often a change is tried at most, if other processes write to the same journal meanwhile. */
 const attempts = 1000;
 
-/** From which try on there are pauses before it, and how long they are at most, in milliseconds. */
+/** From which attempt on there is a pause before it, and the longest pause in milliseconds. */
 const [freeAttempts, longestPauseMs] = [3, 50];
 
 /** How many changes of this process go into one append at most. */
@@ -33,27 +33,27 @@ const mostInOneAppend = 64;
 /** How many notes wait for the next entry at most. Further ones are dropped: they are best effort. */
 const mostNotes = 256;
 
-/** An event to append, and what stands beside it. */
+/** An event to append, and the values to store with it. */
 export interface NewEvent {
   readonly event: JournalEvent;
   readonly payload?: Payload | undefined;
   readonly author?: string | undefined;
 }
 
-/** What a change does: which events it appends, and what it answers. */
+/** The outcome of deciding: the events to append, and the answer to the caller. */
 export interface Decision<T> {
   readonly events: readonly NewEvent[];
   readonly answer: T;
-  /** Records of earlier entries that are replaced along with them, to erase what stands beside these. */
+  /** Records of earlier entries that are replaced at the same time, to erase their payloads. */
   readonly replaced?: readonly CheckpointRecord[] | undefined;
 }
 
-/** Decides on the newest state what to append. Called again, on a newer state, where somebody else wrote first. */
+/** Decides on the newest state what to append. Called again, on a newer state, if another writer was first. */
 export type Decide<T> = (calls: Calls, nextSeq: number) => Decision<T>;
 
 /**
- * Whether a change may begin a journal: a late run must not bring a deleted thread back. A function throws where it may not; it is asked
- * while the journal is empty, and when the thread was deleted.
+ * Whether a change may begin a journal: a late run must not bring a deleted thread back. A function throws if the change may not. It is
+ * called while the journal is empty, and when the thread was deleted.
  */
 export type Begins = boolean | (() => Promise<void>);
 
@@ -64,7 +64,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** An entry to append, the name of its record, and what stands beside it. */
+/** An entry to append, the name of its record, and its payload. */
 interface Made {
   readonly entry: Entry;
   readonly record: string;
@@ -78,7 +78,7 @@ function settle({ resolve, reject }: Waiting, answer: Answer): void {
   else resolve(answer.value);
 }
 
-/** Who writes: the process, and its place. */
+/** Identifies the writer: the process, and its place. */
 export interface Writer {
   readonly session: string;
   readonly machine: string;
@@ -86,9 +86,9 @@ export interface Writer {
 }
 
 /**
- * The journal of one thread: an append-only chain of entries, of which the state is kept in memory. A change is decided on the state
- * and appended by compare-and-set on the last entry. If another process appended first, the state is brought up to date, and the change
- * is decided again. Changes that this process makes at the same time share an append.
+ * The journal of one thread: an append-only chain of entries, whose state is kept in memory. A change is decided on the state and appended
+ * by compare-and-set on the last entry. If another process appended first, the state is brought up to date, and the change is decided
+ * again. Changes that this process makes at the same time share an append.
  */
 export class JournalLog {
   readonly threadId: string;
@@ -102,7 +102,7 @@ export class JournalLog {
   #notes: NewEvent[] = [];
   #isWorking = false;
   #refreshing: Promise<Calls> | undefined;
-  /** Ends when nobody reads or appends: one at a time may change what is known. Undefined while nobody does. */
+  /** Settles when the running read or append ends: only one at a time may change the state. Undefined while none runs. */
   #busy: Promise<unknown> | undefined;
 
   constructor(threadId: string, saver: TierSaver, sealing: Sealing, writer: Writer) {
@@ -112,12 +112,12 @@ export class JournalLog {
     this.#writer = writer;
   }
 
-  /** The state as it was last seen; read at the first call. It may be old: only {@link change} decides on the newest one. */
+  /** The last known state; read at the first call. It may be old: only {@link change} decides on the newest one. */
   async calls(): Promise<Calls> {
     return this.#tip === undefined ? await this.refresh() : this.#calls;
   }
 
-  /** Reads what others appended since. */
+  /** Reads the entries that others appended since. */
   async refresh(): Promise<Calls> {
     this.#refreshing ??= this.#alone(async () => {
       await this.#catchUp();
@@ -155,8 +155,8 @@ export class JournalLog {
   }
 
   /**
-   * What stands beside an entry about a call; undefined where the entry isn't there any more, or is another one: the thread may have been
-   * deleted and begun anew since its number was read.
+   * The payload of an entry about a call. Undefined if the entry is gone or is another one: the thread may have been deleted and begun anew
+   * since its number was read.
    */
   async payload(seq: number, call: Digest): Promise<Payload | undefined> {
     for await (const stored of this.#saver.tier.list({
@@ -172,7 +172,7 @@ export class JournalLog {
     return undefined;
   }
 
-  /** The arguments of a call that was claimed; undefined where they were erased. @throws StratigraphError "JOURNAL_BROKEN" where they are others */
+  /** The arguments of a claimed call; undefined if erased. @throws StratigraphError "JOURNAL_BROKEN" if they are others */
   async argsOf({ call, claim, argsHash }: CallState): Promise<unknown> {
     const text = claim === undefined ? undefined : (await this.payload(claim.seq, call))?.args;
     if (text === undefined) return undefined;
@@ -196,11 +196,11 @@ export class JournalLog {
         const answers = await this.#alone(() => this.#appended(batch));
         for (const [n, waiting] of batch.entries()) {
           settle(waiting, answers[n]!);
-          // LangGraph loses a part of what a task wrote that ends in the same turn as one beside it fails.
+          // If a task ends in the same turn in which a parallel one fails, LangGraph loses a part of its writes.
           if (n < batch.length - 1) await nextTurn();
         }
       } catch (error) {
-        // A payload that can't be stored is the fault of one change: the others are made without it.
+        // Only one change is at fault for a payload that can't be stored: the others are made without it.
         if (batch.length > 1 && StratigraphError.is(error, "SERIALIZATION"))
           for (const one of batch)
             await this.#alone(() => this.#appended([one])).then(
@@ -245,7 +245,7 @@ export class JournalLog {
           const { machine, pid } = this.#writer;
           const belonging = belongingOf({ thread, knownBy: knownByOf(calls, this.#sealing) });
           add({ event: { type: "session", machine, pid, ...belonging } });
-          // The decision may name the number of its own entry, so it is made again behind the session's.
+          // The decision may name the number of its own entry, so it is made again after the session's entry.
           return take(decide(calls, calls.seq + 1));
         } catch (error) {
           return { error };
@@ -266,7 +266,7 @@ export class JournalLog {
         return answers;
       }
       await this.#catchUp();
-      // Whoever loses again and again lets the others go first.
+      // A writer that loses repeatedly lets the others go first.
       if (attempt >= freeAttempts) await sleep(Math.random() * Math.min(longestPauseMs, attempt));
     }
     throw new StratigraphError(
@@ -294,7 +294,7 @@ export class JournalLog {
     try {
       return await done;
     } finally {
-      // A promise holds the context in which it was made, and that is the whole run of a graph: it would live as long as this log.
+      // A promise holds the context in which it was made: the whole run of a graph, which would live as long as this log.
       if (this.#busy === busy) this.#busy = undefined;
     }
   }
@@ -313,7 +313,7 @@ export class JournalLog {
     return { ...header, event, hash: this.#sealing.hashOf(header, event) };
   }
 
-  /** Appends entries after the last one that is known. False where somebody else appended first. */
+  /** Appends entries after the last known one. Returns false if another writer appended first. */
   async #append(made: readonly Made[], replaced: readonly CheckpointRecord[]): Promise<boolean> {
     const { threadId } = this;
     const tip = this.#tip!;
@@ -339,11 +339,11 @@ export class JournalLog {
     } catch (error) {
       if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) return false;
       if (StratigraphError.is(error, "STALE_READ")) {
-        // A value that the graph's state has too, and that was removed from there: it is encoded anew.
+        // The graph's state had the value too, and it was removed from there: it is encoded anew.
         this.#saver.coder.forgetThread(threadId);
         return false;
       }
-      // Whether the entries are there isn't known, or the thread is gone. The next use begins by reading.
+      // It isn't known whether the entries were written, or the thread is gone. The next use begins by reading.
       this.#forget();
       throw error;
     }

@@ -3,12 +3,12 @@ import type { Calls } from "./calls.ts";
 import type { KnownBy } from "./entry.ts";
 import type { Sealing } from "./sealing.ts";
 
-/** By which key the calls of a journal are known: that of its first entry, or the one that this process would begin it with. */
+/** The key with which a journal's fingerprints are hashed: that of its first entry, or the one with which this process would begin it. */
 export function knownByOf({ knownBy }: Calls, { activeKey }: Sealing): KnownBy {
   return knownBy === undefined ? (activeKey ?? null) : knownBy;
 }
 
-/** Another process began the journal meanwhile, by another key: the call is looked for again. */
+/** Another process began the journal meanwhile, with another key: the call is looked up again. */
 export class KnownByAnother extends StratigraphError {
   constructor(threadId: string) {
     super(
@@ -20,8 +20,8 @@ export class KnownByAnother extends StratigraphError {
 }
 
 /**
- * Has to be asked when something is decided about a call.
- * @param knownBy by which key it was looked for; undefined for the journal's own calls, whose fingerprints are never keyed
+ * Must be called when something is decided about a call.
+ * @param knownBy the key with which it was looked up; undefined for the journal's own calls, whose fingerprints are never keyed
  * @throws KnownByAnother
  */
 export function checkKnownBy(threadId: string, calls: Calls, knownBy: KnownBy | undefined): void {

@@ -5,7 +5,7 @@ import { isSamePlace, visitOf } from "./visits.ts";
 
 export type CallEvent = Extract<JournalEvent, { call: Digest }>;
 
-/** The state of a call after an event; undefined where the event doesn't change it. */
+/** The state of a call after an event; undefined if the event doesn't change it. */
 export function nextState(
   before: CallState | undefined,
   event: CallEvent,
@@ -122,7 +122,7 @@ function described({ call, tool, argsHash, effects, previous, nth, named, beside
   return { call, tool, argsHash, effects, previous, nth, ...ofName, where };
 }
 
-/** A state with the place of an event that gave its result, or, where code named the call, made it. */
+/** A state with the place of an event that returned its result or, if code named the call, made it. */
 export function visited(state: CallState, before: CallState | undefined, event: CallEvent): CallState {
   if (!("where" in event) || (state.named !== true && event.type !== "returned")) return state;
   const { visits = [] } = before ?? {};

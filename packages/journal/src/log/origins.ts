@@ -6,7 +6,7 @@ interface Reflog {
   readonly moves?: readonly { readonly sources?: readonly { readonly threadId: string }[] | undefined }[];
 }
 
-/** Undefined for a thread that has none, as one that was deleted. */
+/** Undefined for a thread without a reflog, such as a deleted one. */
 async function reflogOf({ tier, coder }: TierSaver, threadId: string): Promise<Reflog | undefined> {
   const { checkpoint } = await tier.read({ threadId, namespace: reservedNamespaces.reflog });
   if (checkpoint === undefined) return undefined;
@@ -15,21 +15,21 @@ async function reflogOf({ tier, coder }: TierSaver, threadId: string): Promise<R
   return Object(values["reflog"]) as Reflog;
 }
 
-/** The threads that a thread was forked from, nearest first, as its reflog has them. */
+/** The threads that a thread was forked from, nearest first, according to its reflog. */
 export async function originsOf(saver: TierSaver, threadId: string): Promise<string[]> {
   const { lineage = [] } = (await reflogOf(saver, threadId)) ?? {};
   return lineage.map((origin) => origin.threadId);
 }
 
-/** Whether a thread was forked from another one, or that one was merged into it, as the storage says. Nothing of that is signed. */
+/** Whether a thread was forked from another one, or that one was merged into it, according to the storage. None of this is signed. */
 async function comesFrom(saver: TierSaver, threadId: string, from: string): Promise<boolean> {
   const { lineage = [], moves = [] } = (await reflogOf(saver, threadId)) ?? {};
   if (lineage.some((origin) => origin.threadId === from)) return true;
-  // What was merged may itself have been forked from there, or that was merged into it. Two threads may be merged into each other.
+  // A merged thread may itself have been forked from there, or have had that one merged into it. Two threads may be merged into each other.
   const merged = new Set(sourcesOf(moves));
   for (const source of merged) {
     const reflog = source === from ? undefined : await reflogOf(saver, source);
-    // Of one that is gone nobody can tell.
+    // For a thread that is gone, this can't be determined.
     if (reflog === undefined || reflog.lineage?.some((origin) => origin.threadId === from) === true)
       return true;
     for (const earlier of sourcesOf(reflog.moves)) merged.add(earlier);
@@ -42,8 +42,8 @@ function sourcesOf(moves: Reflog["moves"] = []): string[] {
 }
 
 /**
- * What is wrong with the last entry of a journal in a thread; undefined where nothing is.
- * @param thread the one in which its last entries were made; undefined where there are none
+ * What is wrong with the last entry of a journal in a thread; undefined if nothing is.
+ * @param thread the thread in which its last entries were made; undefined if there are none
  */
 export async function foreign(
   saver: TierSaver,

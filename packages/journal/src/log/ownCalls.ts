@@ -1,10 +1,10 @@
-/** How the names begin under which the journal records calls of its own. */
+/** Prefix of the names under which the journal records its own calls. */
 export const ownPrefix = "stratigraph:";
 
-/** How the names begin under which compensations of tools are recorded. */
+/** Prefix of the names under which compensations of tools are recorded. */
 export const compensationPrefix = `${ownPrefix}compensate:`;
 
-/** Whether a call tells of a transaction, and is no tool's. */
+/** Whether a call only records a transaction, and isn't a tool's call. */
 export function isBookkeeping(tool: string): boolean {
   return tool.startsWith(ownPrefix) && !tool.startsWith(compensationPrefix);
 }

@@ -2,7 +2,7 @@ import type { CallState } from "./callState.ts";
 import type { Where } from "./entry.ts";
 import { isSamePlace, visitOf } from "./visits.ts";
 
-/** Names of fields in the order in which they are packed. Each has to be there, so that none is lost. */
+/** Names of fields in the order in which they are packed. Each must be there, so that none is lost. */
 type Order<T> = Readonly<Record<keyof T, number>>;
 
 function namesOf<T>(order: Order<T>): readonly (keyof T & string)[] {
@@ -51,7 +51,7 @@ const stateNames = namesOf<Required<Omit<CallState, "call">>>({
   error: 18,
 });
 
-/** The state of a call as a short line of JSON, without its fingerprint, and without `previous` where code named it. */
+/** The state of a call as a short line of JSON, without its fingerprint, and without `previous` if code named it. */
 export function packedState(state: CallState): string {
   const { named, visits, where, claim, result, previous } = state;
   const isVisitedOnce = visits?.length === 1 && isSamePlace(visits[0]!, where);
@@ -67,7 +67,7 @@ export function packedState(state: CallState): string {
   );
 }
 
-/** Reads {@link packedState}. @param name the call's name where code named it */
+/** Reads {@link packedState}. @param name the call's name if code named it */
 export function unpackedState(call: string, name: string | undefined, text: string): CallState {
   const { where, claim, result, visits, ...rest } = unpacked(stateNames, JSON.parse(text) as unknown[]);
   const at = unpacked(whereNames, where as unknown[]) as Where;

@@ -26,18 +26,18 @@ export function newRecordId(seq: number): string {
   return `${recordPrefix(seq)}-${randomBytes(8).toString("hex")}`;
 }
 
-/** How the names of records begin that have a number. */
+/** The beginning of the names of all records with a number. */
 export function recordPrefix(seq: number): string {
   return seq.toString(16).padStart(12, "0");
 }
 
-/** Which number a record's name says that its entry has; undefined for a name that isn't one of ours. */
+/** The number of a record's entry according to the record's name; undefined for a name that isn't one of ours. */
 export function seqOfRecord(checkpointId: string): number | undefined {
   const match = /^([0-9a-f]{12})-[0-9a-f]{16}$/.exec(checkpointId);
   return match === null ? undefined : Number.parseInt(match[1]!, 16);
 }
 
-/** Encodes an entry and what stands beside it. @throws StratigraphError "SERIALIZATION" if a value can't be stored */
+/** Encodes an entry and its payload. @throws StratigraphError "SERIALIZATION" if a value can't be stored */
 export async function encodeEntry(
   saver: TierSaver,
   threadId: string,
@@ -54,7 +54,7 @@ export async function encodeEntry(
     channel_versions: Object.fromEntries(channels.map(([name]) => [name, 1])),
     versions_seen: {},
   };
-  // LangGraph never sees this record, so that its metadata may be the entry.
+  // LangGraph never sees this record, so its metadata can be the entry.
   const metadata = entry as unknown as CheckpointMetadata;
   const { record, blobs, relies } = await encodeAlone(
     saver,
@@ -62,13 +62,13 @@ export async function encodeEntry(
     parentId,
     { checkpoint, metadata },
   );
-  // Nobody looks for entries by tags, and an index of them would cost a claim more than the claim itself.
+  // Nobody searches for entries by tags, and an index of them would cost a claim more than the claim itself.
   return { record: { ...record, tags: [] }, blobs, relies };
 }
 
 /**
- * Encodes a record that nothing continues. It carries all of its values: one that the graph's state had, too, is remembered, and may have
- * been pruned by another process since.
+ * Encodes a record that nothing continues. It carries all of its values: a value that the graph's state also had is remembered, but another
+ * process may have pruned it since.
  * @throws StratigraphError "SERIALIZATION" if a value can't be stored
  */
 export async function encodeAlone(
@@ -98,7 +98,7 @@ export async function decodeEntry(saver: TierSaver, record: CheckpointRecord): P
   return entry;
 }
 
-/** What stands beside an entry. Erased payloads are absent. @throws as {@link decodeEntry} */
+/** The payload of an entry. Erased values are absent. @throws as {@link decodeEntry} */
 export async function decodePayload(saver: TierSaver, stored: StoredCheckpoint): Promise<Payload> {
   const body = await saver.coder.decodeBody(stored.record);
   const { channel_values } = await saver.coder.checkpoint(stored, body, {});

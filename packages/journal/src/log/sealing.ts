@@ -10,20 +10,20 @@ export interface SignOptions {
   /** The key that new entries are signed with. */
   readonly activeKey: string;
   /**
-   * What becomes of journals that begin with entries that aren't signed: "accept" for those that were begun before there were keys. Whoever
-   * can write to the storage could have made them. Default "refuse": no call is made in such a thread.
+   * How to treat journals that begin with unsigned entries: "accept" for those that were begun before there were keys. Anyone who can write
+   * to the storage could have made such entries. Default "refuse": no call is made in such a thread.
    */
   readonly unsigned?: "accept" | "refuse" | undefined;
 }
 
 const shortestKey = 16;
 
-/** Makes and checks the hashes of entries: SHA-256, or HMAC-SHA-256 where there are keys. */
+/** Makes and checks the hashes of entries: SHA-256, or HMAC-SHA-256 if there are keys. */
 export class Sealing {
   readonly #keys: ReadonlyMap<string, Uint8Array>;
   /** Name of the key for new entries; undefined for plain hashes. */
   readonly activeKey: string | undefined;
-  /** Whether journals may begin with entries that aren't signed. */
+  /** Whether journals may begin with unsigned entries. */
   readonly takesUnsigned: boolean;
 
   /** @throws InvalidOptionError */
@@ -70,7 +70,7 @@ export class Sealing {
   /**
    * The hash of a payload's text or bytes: keyed, so that short arguments can't be guessed from it.
    * @param keyId name of the key; null for plain SHA-256. Default: the active key
-   * @param purpose kept apart by their hashes: who chooses the arguments of a call doesn't get the hash of an entry thereby
+   * @param purpose separates the hashes: somebody who chooses a call's arguments can't thereby get the hash of an entry
    * @throws StratigraphError "KEY_MISSING"
    */
   hash(
@@ -82,21 +82,21 @@ export class Sealing {
   }
 
   /**
-   * A fingerprint, or a place in the chain, as a journal keeps it: keyed, so that nobody can try what erased arguments were.
-   * @param knownBy name of the key; null: as it is
+   * A fingerprint, or a place in the chain, as a journal stores it: keyed, so that nobody can guess erased arguments by trying.
+   * @param knownBy name of the key; null: unchanged
    * @throws StratigraphError "KEY_MISSING"
    */
   known(digest: string, knownBy: KnownBy): string {
     return knownBy === null || digest === "" ? digest : this.#digest(`known/1\n${digest}`, knownBy);
   }
 
-  /** The hashes of a payload by all keys but the active one, and without any: as entries from before a change of keys have them. */
+  /** The hashes of a payload by all keys except the active one, and without a key: entries from before a change of keys have these. */
   otherHashes(content: string | Uint8Array): string[] {
     const keyIds = [null, ...this.#keys.keys()].filter((keyId) => keyId !== (this.activeKey ?? null));
     return keyIds.map((keyId) => this.hash(content, keyId));
   }
 
-  /** Whether a hash is that of a payload, by whichever key. */
+  /** Whether a hash is that of a payload, with any of the keys or none. */
   isHashOf(hash: string, content: string | Uint8Array): boolean {
     return this.hash(content) === hash || this.otherHashes(content).includes(hash);
   }

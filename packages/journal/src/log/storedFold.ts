@@ -2,19 +2,19 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { FoldedEvent } from "./entry.ts";
 import type { Visits } from "./visits.ts";
 
-/** A stored state that the newest one builds on: number and hash of its entry, and its size. */
+/** A stored state that the newest one builds on: number and hash of its entry, and its level. */
 export type FoldLayer = FoldedEvent["layers"][number];
 
-/** What is stored of the state beside an entry of the type "folded": the calls that changed since the layer before it. */
+/** The state stored with an entry of the type "folded": the calls that changed since the layer before it. */
 export interface Fold {
   readonly cutUpTo: number;
   /** Processes that made calls. */
   readonly sessions: readonly (readonly [id: string, place: readonly [machine: string, pid: number]])[];
-  /** Visits of names, but for those that a name's only call tells. */
+  /** Visits of names, except those that a name's only call implies. */
   readonly visits: Readonly<Record<string, Visits>>;
 }
 
-/** A call that was stored, and not asked for yet. */
+/** A call that was stored, and not read yet. */
 export interface StoredCall {
   readonly call: string;
   readonly name: string | undefined;
@@ -27,14 +27,14 @@ export function isStored(call: object): call is StoredCall {
 }
 
 /**
- * Packs the lines of a state. By Node's own zlib: that of the saver is WASM, which a process that opens a journal would have to start, and
- * is slower by half for digests.
+ * Packs the lines of a state. Uses Node's own zlib: the saver's is WASM, which a process that opens a journal would have to start, and
+ * which is slower by half for digests.
  */
 export function packedLines(lines: readonly string[]): Uint8Array {
   return new Uint8Array(deflateRawSync(lines.join("\n"), { level: 1 }));
 }
 
-/** Reads what `foldOf` made. Of a call that was forgotten only its fingerprint is there. */
+/** Reads the output of `foldOf`. Of a forgotten call, only the fingerprint is there. */
 export function parsedFold(bytes: Uint8Array): {
   readonly fold: Fold;
   readonly calls: Iterable<StoredCall | { readonly call: string }>;

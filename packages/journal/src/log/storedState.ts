@@ -8,7 +8,7 @@ import { decodeEntry, decodePayload, journalNamespace } from "./records.ts";
 import type { Sealing } from "./sealing.ts";
 import type { FoldLayer } from "./storedFold.ts";
 
-/** An entry beside which the state is stored. */
+/** An entry with which the state is stored. */
 type FoldedEntry = Entry & { readonly event: FoldedEvent };
 
 function isFolded(entry: Entry): entry is FoldedEntry {
@@ -21,9 +21,9 @@ interface Layer {
 }
 
 /**
- * The state up to an entry of the type "folded", with that entry, from what is stored beside it and beside those that it builds on.
- * Undefined for any other entry, and where something of it isn't there any more: then the entries tell.
- * @throws StratigraphError "JOURNAL_BROKEN" where something else is stored than was; "KEY_MISSING"
+ * The state up to an entry of the type "folded", with that entry, from the values stored with it and with the entries that it builds on.
+ * Undefined for any other entry, and if a part is gone: then the entries have to be read.
+ * @throws StratigraphError "JOURNAL_BROKEN" if a stored state was changed; "KEY_MISSING"
  */
 export async function storedState(
   saver: TierSaver,
@@ -31,7 +31,7 @@ export async function storedState(
   entry: Entry,
   record: CheckpointRecord,
 ): Promise<Calls | undefined> {
-  // Where there are keys, what isn't signed tells nothing: whether it may be there is told by the entries before it.
+  // If there are keys, an unsigned entry proves nothing: the entries before it decide whether it may be there.
   if (!isFolded(entry) || (entry.keyId === undefined && sealing.activeKey !== undefined)) return undefined;
   const { threadId } = record;
   if (entry.event.unsigned === true && !sealing.takesUnsigned) return undefined;
@@ -49,7 +49,7 @@ export async function storedState(
   return calls;
 }
 
-/** What is stored beside an entry of the type "folded"; undefined where it isn't there any more. */
+/** The state stored with an entry of the type "folded"; undefined if it is gone. */
 async function layerAt(
   saver: TierSaver,
   sealing: Sealing,

@@ -1,7 +1,7 @@
 import type { Where } from "./entry.ts";
 /**
- * How often calls of a name were made or given: in all, and in the step in which that was last; the step before that one; and the highest
- * number of one.
+ * How often calls of a name were made or given: in all, and in the step of the last visit; the step before that one; and the highest number
+ * of a call.
  */
 export interface Visits {
   readonly all: number;
@@ -29,7 +29,7 @@ export function stepOf({ thread, checkpoint, namespace, issuer }: Where): string
   return JSON.stringify([thread, checkpoint, namespace, issuer]);
 }
 
-/** What of a call's place tells its visits apart. */
+/** The part of a call's place that distinguishes its visits. */
 export function visitOf(where: Where): Where {
   const { step: _step, run: _run, toolCallId: _id, node: _node, send: _send, ...place } = where;
   return place;

@@ -9,9 +9,9 @@ export interface ComparedCall {
   readonly tool: string;
   readonly args: unknown;
   readonly outcome: CallState["status"];
-  /** Tokens that a recorded model's answer took; 0 for other calls. */
+  /** Tokens used for a recorded model's answer; 0 for other calls. */
   readonly tokens: number;
-  /** How long it ran, in milliseconds; 0 where that isn't known. */
+  /** How long it ran, in milliseconds; 0 if that isn't known. */
   readonly ms: number;
 }
 
@@ -69,7 +69,7 @@ function totals(calls: readonly ComparedCall[]): RunTotals {
   return { calls: calls.length, tokens: sum("tokens"), ms: sum("ms") };
 }
 
-/** Puts equal calls side by side, as many as possible, and pairs what stands between them. */
+/** Pairs equal calls, as many as possible, and then the calls between them. */
 function aligned(a: readonly ComparedCall[], b: readonly ComparedCall[]): ComparedRow[] {
   const keys = (calls: readonly ComparedCall[]): string[] =>
     calls.map(({ tool, args, outcome }) => JSON.stringify([tool, args, outcome]));

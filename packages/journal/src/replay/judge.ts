@@ -6,16 +6,16 @@ import type { Recording } from "./recording.ts";
 /** How long a policy may take for one call, in milliseconds. */
 const judgeMs = 5000;
 
-/** What a policy says of a recorded call. */
+/** A policy's decision on a recorded call. */
 export interface Judgement {
   readonly fingerprint: Digest;
   readonly tool: string;
-  /** Undefined where the arguments were erased: the policy isn't asked then. */
+  /** Undefined if the arguments were erased: the policy isn't asked then. */
   readonly args: unknown;
   /** Number of its first entry. */
   readonly seq: number;
   readonly recorded: "allowed" | "denied";
-  /** "unknown" where the arguments were erased. */
+  /** "unknown" if the arguments were erased. */
   readonly now: "allowed" | "denied" | "asked" | "unknown";
   readonly reason?: string | undefined;
 }

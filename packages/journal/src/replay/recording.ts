@@ -10,19 +10,19 @@ import type { RecordedEntry } from "../trail/line.ts";
 /** A call as it was recorded. */
 export interface RecordedCall {
   readonly state: CallState;
-  /** Canonical JSON; undefined where it was erased. */
+  /** Canonical JSON; undefined if it was erased. */
   readonly args: string | undefined;
   readonly result: StoredResult | undefined;
   /** Number of its first entry: the order in which calls were made. */
   readonly seq: number;
-  /** How long it ran, in milliseconds; undefined where that isn't known. */
+  /** How long it ran, in milliseconds; undefined if that isn't known. */
   readonly ms: number | undefined;
 }
 
 /** The calls of a trail, by fingerprint, in the order in which they were made. */
 export class Recording {
   readonly #calls = new Map<Digest, RecordedCall>();
-  /** By which key the calls are known. */
+  /** The key with which the fingerprints are hashed. */
   #knownBy: KnownBy = null;
   #isSigned = false;
   readonly #serde: SerializerProtocol;
@@ -56,7 +56,7 @@ export class Recording {
     return this.#knownBy;
   }
 
-  /** Whether there are entries that are signed. */
+  /** Whether there are signed entries. */
   get isSigned(): boolean {
     return this.#isSigned;
   }
@@ -65,7 +65,7 @@ export class Recording {
     return this.#calls.get(call);
   }
 
-  /** The calls that code named by one name, in the order in which a run comes to them. */
+  /** The calls that code named by one name, in the order in which a run makes them. */
   named(previous: string): readonly RecordedCall[] {
     const found = this.all().filter(({ state }) => state.named === true && state.previous === previous);
     return found.toSorted(({ state: a }, { state: b }) => a.nth - b.nth || (a.beside ?? 0) - (b.beside ?? 0));
@@ -75,13 +75,13 @@ export class Recording {
     return [...this.#calls.values()];
   }
 
-  /** The result of a call, revived. Undefined where it wasn't kept, or was erased. */
+  /** The result of a call, revived. Undefined if it wasn't kept, or was erased. */
   async resultOf({ result }: RecordedCall): Promise<KeptResult | undefined> {
     if (result === undefined) return undefined;
     return (await this.#serde.loadsTyped(result.type, result.bytes)) as KeptResult;
   }
 
-  /** A call whose entries were cut off: it is known that it was made, and not what came of it. */
+  /** A call whose entries were cut off: it is known that it was made, but its result isn't. */
   #cutOff(state: CallState, seq: number): void {
     if (this.#calls.has(state.call)) return;
     this.#calls.set(state.call, { state, args: undefined, result: undefined, seq, ms: undefined });
@@ -99,11 +99,11 @@ export class Recording {
     });
   }
 
-  /** A call that was a repetition of another one was answered as that one was. */
+  /** A call that repeated another one got that one's answer. */
   #repeated(call: RecordedCall): void {
     const first = this.#calls.get(call.state.repeats ?? "");
     if (call.state.status !== "repeats" || first === undefined) return;
-    // One that threw, and whose repetition told later what had become of it, threw for whoever made it.
+    // If a call threw, and its repetition later showed its outcome, it still threw for its caller.
     const { status, result } =
       call.state.error === undefined ? first.state : ({ status: "unknown" } as const);
     this.#calls.set(call.state.call, {
@@ -114,7 +114,7 @@ export class Recording {
   }
 }
 
-/** A recorded call, as people are shown it. */
+/** A recorded call in the form that people see. */
 export function shown({ state, args }: RecordedCall): { tool: string; args: unknown } {
   return { tool: state.tool, args: args === undefined ? undefined : (JSON.parse(args) as unknown) };
 }

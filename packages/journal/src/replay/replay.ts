@@ -16,11 +16,11 @@ import { shown, type RecordedCall, type Recording } from "./recording.ts";
 export interface ReplayOptions {
   /**
    * What happens to a call that wasn't recorded: "throw" (default) ends the replay with a {@link ReplayDivergedError}; "run" runs it, and
-   * the replay goes on. A call with the effects "once" that may have happened, or was denied, isn't run under "run" either, if the recording
-   * hasn't its result.
+   * the replay goes on. Even under "run", a call with the effects "once" that may have happened, or was denied, isn't run if the recording
+   * lacks its result.
    */
   readonly onMiss?: "throw" | "run" | undefined;
-  /** What revives recorded results: that of the recorded checkpointer, where it has types of its own. Default: Stratigraph's. */
+  /** Revives recorded results: the recorded checkpointer's serde, if it has types of its own. Default: Stratigraph's. */
   readonly serde?: SerializerProtocol | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface ReplayedCall {
   readonly fingerprint: Digest;
   readonly tool: string;
   readonly args: unknown;
-  /** "recorded": it was given what was recorded; "ran": it wasn't recorded, and was run; "diverged": it wasn't recorded, nor run. */
+  /** "recorded": it got the recorded result; "ran": it wasn't recorded, and was run; "diverged": it was neither recorded nor run. */
   readonly outcome: "recorded" | "denied" | "failed" | "ran" | "diverged";
   readonly where: Where;
 }
@@ -65,7 +65,7 @@ export class ReplayDivergedError extends StratigraphError {
   }
 }
 
-/** Statuses of a call that happened, or may have, and of one that mustn't. */
+/** Statuses of a call that happened, may have happened, or must not happen. */
 const notToRun: readonly CallState["status"][] = ["succeeded", "claimed", "unknown", "repeats", "denied"];
 
 /** A call failed when it was recorded, and fails again in the replay. `data`: tool, error. */
@@ -77,7 +77,7 @@ class ReplayedFailure extends Error {
 }
 
 /**
- * Runs graphs on what was recorded: no tool runs, so it works on a machine that can't reach what the tools reach. Give the graph
+ * Runs graphs on recorded results: no tool runs, so it works on a machine without access to the tools' services. Give the graph
  * `replay.tools(…)`, `replay.channel` and so on in place of the journal's, and run it within {@link follow}.
  */
 export class Replay extends CallFront {
@@ -86,7 +86,7 @@ export class Replay extends CallFront {
   readonly #onMiss: "throw" | "run";
   readonly #made: ReplayedCall[] = [];
   readonly #asked = new Set<Digest>();
-  /** Calls that code named, by the task that came to them. */
+  /** Calls that code named, by the task that made them. */
   readonly #found = new WeakMap<object, Map<string, Digest>>();
   readonly #taken = new Set<Digest>();
   #diverged: ReplayDivergedError | undefined;
@@ -96,7 +96,7 @@ export class Replay extends CallFront {
     super();
     this.#recording = recording;
     this.#sealing = sealing;
-    // Without the key by which calls are known none would be found.
+    // Without the key with which fingerprints are hashed, no call would be found.
     sealing.known("any", recording.knownBy);
     this.#onMiss = onMiss;
   }
@@ -106,7 +106,7 @@ export class Replay extends CallFront {
     return this.#made;
   }
 
-  /** The first call that ended the replay; undefined where none did. */
+  /** The first call that ended the replay; undefined if none did. */
   get diverged(): ReplayDivergedError | undefined {
     return this.#diverged;
   }
@@ -133,12 +133,12 @@ export class Replay extends CallFront {
     }
   }
 
-  /** What another policy would say of the recorded calls. Nothing runs. */
+  /** Returns what another policy would decide about the recorded calls. Nothing runs. */
   async judge(policy: Policy): Promise<readonly Judgement[]> {
     return await judgeCalls(this.#recording, policy);
   }
 
-  /** This recording and another one, side by side: of two models or prompts, for instance. Nothing runs. */
+  /** Compares this recording with another one: of two models or prompts, for instance. Nothing runs. */
   async compare(other: Replay): Promise<RunComparison> {
     return await compareRuns(this.#recording, other.#recording);
   }
@@ -161,7 +161,7 @@ export class Replay extends CallFront {
     const note = (outcome: ReplayedCall["outcome"]): void => {
       this.#made.push({ fingerprint, tool, args, outcome, where });
     };
-    // After the first difference nothing can be trusted to be the recorded run.
+    // After the first difference, the run may no longer be the recorded one.
     if (this.#diverged !== undefined) throw this.#diverged;
     const recorded = this.#recording.get(fingerprint);
     const outcome = recorded === undefined ? undefined : await this.#outcomeOf(recorded, note);
@@ -170,7 +170,7 @@ export class Replay extends CallFront {
       return outcome;
     }
     const status = recorded?.state.status;
-    // Wherever the recording has it: after the first difference, the same call stands at another place.
+    // At any place of the recording: after the first difference, the same call is at another place.
     const mustNotRun = this.#recording
       .all()
       .some(
@@ -192,14 +192,14 @@ export class Replay extends CallFront {
     throw this.#diverged;
   }
 
-  /** Whether arguments that aren't there any more may have been these. */
+  /** Whether these arguments may be those that were erased. */
   #mayBe({ argsHash }: CallState, argsText: string): boolean {
     const hasNoKey = this.#recording.isSigned && this.#sealing.activeKey === undefined;
     return hasNoKey || this.#sealing.isHashOf(argsHash, argsText);
   }
 
   /**
-   * The recorded call of a name that a task comes to: the same one each time, and for another task the next one with the same arguments.
+   * The recorded call for a name that a task uses: the same one each time; for another task, the next one with the same arguments.
    */
   #named({ where, attempt = this }: Task, previous: string, argsText: string): Digest {
     const { checkpoint, namespace, issuer, task } = where;
@@ -217,7 +217,7 @@ export class Replay extends CallFront {
     return call;
   }
 
-  /** What came of a recorded call; undefined where the recording doesn't tell. @throws what the call threw */
+  /** The outcome of a recorded call; undefined if the recording lacks it. @throws what the call threw */
   async #outcomeOf(
     recorded: RecordedCall,
     note: (outcome: ReplayedCall["outcome"]) => void,
@@ -227,7 +227,7 @@ export class Replay extends CallFront {
       note("denied");
       return { kind: "denied", reason: state.error?.message ?? "" };
     }
-    // One whose outcome is unknown threw, too, where its process lived.
+    // A call whose outcome is unknown threw, too, if its process stayed alive.
     const hasFailed = state.status === "failed" || state.status === "unknown";
     if (hasFailed && state.error !== undefined && recorded.result === undefined) {
       note("failed");

@@ -10,7 +10,7 @@ import { Replay, type ReplayOptions } from "./replay.ts";
 
 /** Options of {@link replayTrail}. */
 export interface ReplayTrailOptions extends ReplayOptions {
-  /** The keys that the journal signs with: its calls are known by one of them. */
+  /** The keys that the journal signs with: its fingerprints are hashed with one of them. */
   readonly sign?: SignOptions | undefined;
 }
 
@@ -51,13 +51,13 @@ export async function replayOf(
   return new Replay(await Recording.read(trail, serde), sealing, onMiss);
 }
 
-/** A trail of which every entry has to be there, as it was made: what isn't would be called again. @throws StratigraphError "JOURNAL_BROKEN" */
+/** A trail whose entries must all be there, unchanged: otherwise calls would be made again. @throws StratigraphError "JOURNAL_BROKEN" */
 async function* intact(trail: RecordedTrail, sealing: Sealing): AsyncGenerator<RecordedEntry> {
   const { head } = await trail.header();
   let last = 0;
   for await (const line of trail) {
     const { seq, keyId } = line.entry;
-    // Without keys a signed trail is refused by whoever opens the replay.
+    // Without keys, the code that opens the replay refuses a signed trail.
     if ((keyId === undefined || sealing.activeKey !== undefined) && !sealing.isIntact(line.entry))
       throw trailBroken(
         `Entry ${seq}`,

@@ -3,7 +3,7 @@ import { reservedNamespaces } from "@stratigraph/core/tier";
 import { decodeEntry, journalNamespace } from "../log/records.ts";
 import type { TrailHead } from "./line.ts";
 
-/** A checkpoint, as graphs take it. */
+/** A checkpoint in the form that graphs accept. */
 export interface CheckpointConfig {
   readonly configurable: {
     readonly thread_id: string;
@@ -12,13 +12,13 @@ export interface CheckpointConfig {
   };
 }
 
-/** How a thread stood at a moment. */
+/** The state of a thread at a moment. */
 export interface Moment {
-  /** The checkpoint that was the head then: for `graph.getState`, or to fork from. Undefined where the thread had none yet. */
+  /** The checkpoint that was the head then: for `graph.getState`, or to fork from. Undefined if the thread had none yet. */
   readonly checkpoint: CheckpointConfig | undefined;
-  /** Since when it was. */
+  /** Since when it was the head. */
   readonly since: Date | undefined;
-  /** The last entry of the journal then; `seq` 0 where there was none, or it was cut off since. */
+  /** The last entry of the journal then; `seq` 0 if there was none, or it was cut off since. */
   readonly trail: TrailHead;
 }
 
@@ -29,8 +29,8 @@ interface HeadSince {
 }
 
 /**
- * How a thread stood at a moment, by the clocks of the processes that wrote to it. The head was the checkpoint that was put last, or the
- * one that the head was moved to after that (promoted, merged, undone), which threads note.
+ * The state of a thread at a moment, by the clocks of the processes that wrote to it. The head was the checkpoint that was put last, or a
+ * checkpoint to which the head was moved after that (promoted, merged, undone); threads note such moves.
  */
 export async function momentOf(saver: TierSaver, threadId: string, date: Date): Promise<Moment> {
   const untilMs = date.getTime();
@@ -47,7 +47,7 @@ export async function momentOf(saver: TierSaver, threadId: string, date: Date): 
 
 async function lastPut(saver: TierSaver, threadId: string, untilMs: number): Promise<HeadSince | undefined> {
   for await (const { record } of saver.tier.list({ threadId, namespace: "", recordsOnly: true })) {
-    // One that lost a race was never the head.
+    // A checkpoint that lost a race was never the head.
     if (record.lostTo !== undefined) continue;
     const { header } = await saver.coder.decodeBody(record);
     const ms = Date.parse(header.ts);

@@ -22,13 +22,13 @@ export interface CutOptions {
 export interface Cut {
   /** How many entries were removed. */
   readonly entries: number;
-  /** The head now. One that was kept elsewhere and names an entry that was cut off proves nothing any more. */
+  /** The head now. An older head that was kept elsewhere and names an entry that was cut off proves nothing any more. */
   readonly head: TrailHead;
 }
 
 /**
- * Removes the oldest entries. First an entry is appended that says so, and beside it what became of all calls, so that none is repeated.
- * If that was done and the process died, cutting again removes what is left.
+ * Removes the oldest entries. First it appends an entry that says so, with the states of all calls, so that none is repeated. If the
+ * process dies after that, cutting again removes the rest.
  */
 export async function cutOff(journal: ThreadJournal, { before, author }: CutOptions): Promise<Cut> {
   const { saver, log, sealing } = journal;
@@ -52,7 +52,7 @@ export async function cutOff(journal: ThreadJournal, { before, author }: CutOpti
   return { entries: last === undefined ? 0 : last.seq - from + 1, head: await trailHead(saver, threadId) };
 }
 
-/** The last entry that goes. */
+/** The last entry to remove. */
 async function lastBefore(
   { saver, log }: ThreadJournal,
   from: number,
@@ -68,7 +68,7 @@ async function lastBefore(
   return last;
 }
 
-/** Removes the oldest first, so that what is left is always whole. */
+/** Removes the oldest first, so that the rest is always complete. */
 async function removeUpTo(
   { saver, log: { threadId } }: ThreadJournal,
   from: number,

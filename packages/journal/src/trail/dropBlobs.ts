@@ -10,14 +10,14 @@ import {
 } from "@stratigraph/core/tier";
 import { journalNamespace } from "../log/records.ts";
 
-/** How often blobs are dropped at most, if the thread is written to meanwhile. */
+/** How many attempts to drop blobs there are at most, if the thread is written to meanwhile. */
 const attempts = 20;
 
 /**
- * Drops those blobs that nothing in the thread needs any more, and removes records with them.
- * @param candidates "all": whatever is there, also what storages keep of records that were replaced
- * @param removed records, or a function that tells them. It is asked in each attempt, when the thread's revision is known
- * @throws StratigraphError "OVERLOADED" where the thread is written to during every attempt
+ * Drops those blobs that nothing in the thread needs any more, and removes records in the same step.
+ * @param candidates "all": all blobs that are there, including what storages keep of replaced records
+ * @param removed records, or a function that returns them. It is called in each attempt, when the thread's revision is known
+ * @throws StratigraphError "OVERLOADED" if the thread is written to during every attempt
  */
 export async function dropUnneeded(
   { tier }: Pick<TierSaver, "tier">,
@@ -36,7 +36,7 @@ export async function dropUnneeded(
     const dropBlobs = [...(candidates === "all" ? infos.keys() : candidates)].filter(
       (hash) => !needed.has(hash),
     );
-    // A removal of nothing has storages give up the bytes of records that were replaced, and copies that wait in this process.
+    // An empty removal makes storages drop the bytes of replaced records, and copies that wait in this process.
     const isNothing = dropBlobs.length === 0 && checkpoints.length === 0;
     if (isNothing && (candidates !== "all" || head === undefined)) return;
     if (await tier.remove({ threadId, revision, checkpoints, dropBlobs, replaceBlobs: [], heads: [] }))
@@ -49,7 +49,7 @@ export async function dropUnneeded(
   );
 }
 
-/** Blobs that the thread's records and pending writes need, with the bases of patches. Of records in `gone`, none. */
+/** Blobs that the thread's records and pending writes need, with the bases of patches. Records in `gone` don't count. */
 export async function neededBlobs(
   tier: Tier,
   threadId: string,
@@ -65,11 +65,11 @@ export async function neededBlobs(
   for (const stray of await straysOf(tier, threadId))
     add(namedBlobs(undefined, (await tier.peek(stray)).writes));
   const there = [...named].filter((hash) => infos.has(hash));
-  // Of damaged patches nobody can tell what they need.
+  // It isn't known which blobs damaged patches need.
   return new Set(blobClosure(there, infos)?.keys() ?? infos.keys());
 }
 
-/** Removes what stacks keep of a thread in storages before the one that owns it. It is copied again when it is read. */
+/** Removes a stack's copies of a thread from storages before the one that owns it. The thread is copied again when it is read. */
 export async function dropCopies({ tier }: TierSaver, threadId: string): Promise<void> {
   for (const layer of layersOf(tier)) if (layer.role === "hot") await layer.tier.deleteThread(threadId);
 }

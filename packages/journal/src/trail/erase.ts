@@ -11,7 +11,7 @@ import { firstThere, storedHead, walk } from "./walk.ts";
 /** How many entries are rewritten in one append. */
 const mostAtOnce = 256;
 
-/** Whose arguments and results are erased. Of both conditions, both must hold. */
+/** Which arguments and results are erased. If both conditions are given, both must hold. */
 export interface EraseOptions {
   /** Fingerprint of one call. Default: all calls. */
   readonly call?: Digest | undefined;
@@ -28,8 +28,8 @@ export interface Erased {
 }
 
 /**
- * Erases arguments and results from the storage. The entries stay, with the hashes of what was erased. What is erased together with the
- * entry that says so is written by one append, so that nothing else can happen between.
+ * Erases arguments and results from the storage. The entries stay, with the hashes of what was erased. The erasure and the entry that
+ * records it are written by one append, so that nothing else can happen between.
  */
 export async function erasePayloads(journal: ThreadJournal, options: EraseOptions): Promise<Erased> {
   const { call, before } = options;
@@ -46,7 +46,7 @@ export async function erasePayloads(journal: ThreadJournal, options: EraseOption
   };
   for await (const stored of walk(saver, threadId, { from, to: last })) {
     const entry = await decodeEntry(saver, stored.record);
-    // By the clocks of several processes, of which one may have been ahead.
+    // The times are by the clocks of several processes, and one clock may have been ahead.
     if (before !== undefined && Date.parse(entry.at) >= before.getTime()) continue;
     if (erased !== undefined && !("call" in entry.event && erased.has(entry.event.call))) continue;
     const { args, result } = await decodePayload(saver, stored);
@@ -55,7 +55,7 @@ export async function erasePayloads(journal: ThreadJournal, options: EraseOption
     if (page.length === mostAtOnce) await write();
   }
   if (page.length > 0) await write();
-  // Also what an erasure left that was killed after it wrote the entries.
+  // Also drops what remains of an erasure that was killed after it wrote the entries.
   await dropLeftovers(saver, threadId);
   return { entries };
 }
@@ -73,7 +73,7 @@ interface Rewritten {
   readonly entry: Entry;
 }
 
-/** Replaces records by ones without payload. Returns how many: not those that were cut off meanwhile. */
+/** Replaces records by records without payload. Returns how many, without those that were cut off meanwhile. */
 async function replace(
   { saver, log }: ThreadJournal,
   page: readonly Rewritten[],
@@ -90,7 +90,7 @@ async function replace(
     const left = records.filter(({ seq }) => seq > calls.cutUpTo);
     if (left.length === 0) return { events: [], answer: 0 };
     const upTo = left.at(-1)!.seq;
-    // One for each call: whoever verifies doesn't know which calls count as the same.
+    // One event for each call: a verifier doesn't know which calls count as the same.
     const events = [...new Set(left.map(({ of }) => of))].map((of) => ({
       event: {
         type: "erased" as const,

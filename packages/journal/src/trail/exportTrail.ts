@@ -6,7 +6,7 @@ import type { Sealing } from "../log/sealing.ts";
 import { hashOfHeader, lineOf, type TrailHead, type TrailHeader } from "./line.ts";
 import { recordedEntries, trailHead } from "./walk.ts";
 
-/** Where a trail is exported to: a stream, which is ended, or the path of a file, which is written anew. */
+/** Where a trail is exported to: a stream, which is ended, or the path of a file, which is overwritten. */
 export type TrailTarget = NodeJS.WritableStream | string | URL;
 
 /** Writes a journal as lines of JSON, the header first. Returns the head of what was written. */

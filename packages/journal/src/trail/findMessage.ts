@@ -1,7 +1,7 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
 
-/** A message of a graph's state, of whatever copy of langchain. */
+/** A message of a graph's state, from any copy of langchain. */
 export interface SeenMessage {
   readonly id?: string | undefined;
   readonly content: unknown;
@@ -23,7 +23,7 @@ export interface MessageOrigin {
   readonly message: SeenMessage;
   /** The first checkpoint that has it. */
   readonly made: CheckpointTuple;
-  /** The checkpoint before that one, in whose state the step began that made it; undefined where there is none any more. */
+  /** The checkpoint before that one, from whose state the step that made the message began; undefined if it is gone. */
   readonly from: CheckpointTuple | undefined;
   /** The messages in that state. */
   readonly seen: readonly SeenMessage[];
@@ -36,7 +36,7 @@ export async function findMessage(
   messageId: string,
 ): Promise<MessageOrigin> {
   let made: CheckpointTuple | undefined;
-  // Newest first: the last one that is found is where the message first was.
+  // Newest first: the last checkpoint that is found is the first one with the message.
   for await (const tuple of saver.list({ configurable: { thread_id: threadId } })) {
     if (messageIn(tuple, messageId) !== undefined) made = tuple;
     else if (made !== undefined && isParent(tuple, made)) break;
@@ -64,10 +64,10 @@ function messageIn(tuple: CheckpointTuple, messageId: string): SeenMessage | und
   return messagesOf(tuple).find(({ id }) => id === messageId);
 }
 
-/** The messages in all channels, as each has them; one that several have is taken once. */
+/** The messages in all channels, in each channel's order; a message in several channels is returned once. */
 function messagesOf({ checkpoint }: CheckpointTuple): SeenMessage[] {
   const found = Object.entries(checkpoint.channel_values)
-    // Channels of LangGraph's own, which hold inputs and what Sends carry.
+    // LangGraph's own channels, which hold inputs and the arguments of Sends.
     .filter(([channel]) => !channel.startsWith("__") && !channel.startsWith("branch:"))
     .flatMap(([, value]) => (Array.isArray(value) ? (value as unknown[]) : [value]))
     .filter(isMessage);

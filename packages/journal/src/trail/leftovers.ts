@@ -5,7 +5,7 @@ import { journalNamespace } from "../log/records.ts";
 import { dropCopies, dropUnneeded, neededBlobs } from "./dropBlobs.ts";
 
 /**
- * Drops what no entry needs any more: values, and what copies in other storages still say. The archive comes first, as its entries may
+ * Drops what no entry needs any more: values, and stale entries of copies in other storages. The archive comes first, as its entries may
  * need values that the owner's don't.
  * @throws StratigraphError "OVERLOADED"; errors of any storage that has a part of the thread
  */
@@ -18,13 +18,13 @@ export async function dropLeftovers(saver: TierSaver, threadId: string): Promise
 }
 
 /**
- * Name of a storage that has values which no entry of a thread and no checkpoint needs. Undefined where none has.
+ * Name of a storage that has values which no entry of a thread and no checkpoint needs. Undefined if none has.
  * @throws errors of any storage that has a part of the thread
  */
 export async function leftoversIn(saver: TierSaver, threadId: string): Promise<string | undefined> {
   const { tier } = saver;
   const copies = await copiesOf(saver, threadId);
-  // Listed before what needs them, so that what is written meanwhile counts as needed.
+  // Listed before the entries that need them, so that values written meanwhile count as needed.
   const held = await Promise.all(
     [tier, ...copies.map((copy) => copy.tier)].map((each) => each.blobs(threadId)),
   );
@@ -41,7 +41,7 @@ export async function leftoversIn(saver: TierSaver, threadId: string): Promise<s
   return undefined;
 }
 
-/** The storages that may have copies of a thread. The archive isn't asked about a thread that nobody began to archive. */
+/** The storages that may have copies of a thread. The archive is left out if nobody began to archive the thread. */
 async function copiesOf({ tier }: TierSaver, threadId: string): Promise<readonly StackLayer[]> {
   const copies = layersOf(tier).filter(({ role }) => role !== "warm");
   if (copies.every(({ role }) => role === "hot")) return copies;
@@ -50,10 +50,10 @@ async function copiesOf({ tier }: TierSaver, threadId: string): Promise<readonly
   return states.some(({ head }) => head !== undefined) ? copies : copies.filter(({ role }) => role === "hot");
 }
 
-/** Entries of which a copy has more values than the thread itself, or which the thread hasn't any more. */
+/** Entries of which a copy has more values than the thread itself, or which the thread no longer has. */
 async function staleEntries(saver: TierSaver, copy: Tier, threadId: string): Promise<readonly Address[]> {
   const stale = new Map<string, { readonly at: Address; readonly values: number }>();
-  // The copy first: what it gets meanwhile, the thread had before.
+  // The copy is read first: whatever it gets meanwhile, the thread had before.
   for await (const { at, values } of valuesIn(saver, copy, threadId))
     if (values > 0) stale.set(at.checkpointId, { at, values });
   for await (const { at, values } of valuesIn(saver, saver.tier, threadId))
@@ -61,7 +61,7 @@ async function staleEntries(saver: TierSaver, copy: Tier, threadId: string): Pro
   return [...stale.values()].map(({ at }) => at);
 }
 
-/** The entries that a tier has of a journal, and how many values stand beside each. */
+/** The entries that a tier has of a journal, and how many values are stored with each. */
 async function* valuesIn(
   { coder }: TierSaver,
   tier: Tier,

@@ -4,14 +4,14 @@ import type { StoredResult } from "../calls/storedResults.ts";
 import type { CallState } from "../log/callState.ts";
 import type { Entry } from "../log/entry.ts";
 
-/** A line of a trail: an entry, and what stands beside it. */
+/** A line of a trail: an entry, and the values stored with it. */
 export interface RecordedEntry {
   readonly entry: Entry;
-  /** Canonical JSON of the arguments; absent where the entry has none, or they were erased. */
+  /** Canonical JSON of the arguments; absent if the entry has none, or they were erased. */
   readonly args?: string | undefined;
-  /** The serialised result; absent where the entry has none, it wasn't kept, or it was erased. */
+  /** The serialised result; absent if the entry has none, it wasn't kept, or it was erased. */
   readonly result?: StoredResult | undefined;
-  /** For an entry of the type "folded": what the entries come to. It isn't exported. */
+  /** For an entry of the type "folded": the state after the entries so far. It isn't exported. */
   readonly fold?: Uint8Array | undefined;
   /** For an entry of the type "cut": the states of all calls when it was made. */
   readonly calls?: readonly CallState[] | undefined;
@@ -50,7 +50,7 @@ export function hashOfHeader(
 }
 
 /**
- * Reads a line as it was written: JSON in which no name occurs twice and nothing is left out, so that nobody reads anything else in it.
+ * Reads a line strictly: JSON in which no name occurs twice and nothing is left out, so that all readers read the same.
  * @throws Error
  */
 function strictly(text: string): unknown {
@@ -113,7 +113,7 @@ function checkJson(text: string): void {
   }
 }
 
-/** Whether a value has what every entry has. Whether it is one that a journal made is told by its hash. */
+/** Whether a value has the fields of an entry. Its hash proves whether a journal made it. */
 export function isEntry(value: unknown): value is Entry {
   const { v, seq, at, session, prev, keyId, event, hash } = Object(value) as Partial<
     Record<keyof Entry, unknown>
@@ -135,7 +135,7 @@ function isCount(value: unknown): value is number {
 
 function parseResult(value: unknown): StoredResult {
   const { type, text, base64 } = fieldsOf(value, ["type", "text", "base64"]);
-  // The hash is over the type, a line break and the bytes: another break would leave open where the bytes begin.
+  // The hash is over the type, a line break and the bytes: with another break, the beginning of the bytes would be ambiguous.
   if (typeof type === "string" && type.includes("\n"))
     throw new Error("the type of its result has a line break");
   if (typeof type === "string" && typeof text === "string" && base64 === undefined)
@@ -143,12 +143,12 @@ function parseResult(value: unknown): StoredResult {
   if (typeof type !== "string" || typeof base64 !== "string" || text !== undefined)
     throw new Error("its result isn't { type, text } or { type, base64 }");
   const bytes = Buffer.from(base64, "base64");
-  // Buffer passes over what isn't Base64.
+  // Buffer ignores characters that aren't Base64.
   if (bytes.toString("base64") !== base64) throw new Error("its result isn't Base64");
   return { type, bytes };
 }
 
-/** The fields of an object that has no others: what nobody knows isn't covered by any hash. */
+/** The fields of an object that has no others: unknown fields wouldn't be covered by any hash. */
 function fieldsOf(value: unknown, names: readonly string[]): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new Error("it isn't a JSON object");

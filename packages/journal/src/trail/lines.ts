@@ -1,14 +1,14 @@
 import { createReadStream } from "node:fs";
 import { InvalidOptionError } from "@stratigraph/core";
 
-/** Where a trail is read from: a stream or anything else that gives chunks of UTF-8, or the path of a file. */
+/** Where a trail is read from: a stream or any other source of chunks of UTF-8, or the path of a file. */
 export type TrailSource = AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string> | string | URL;
 
 /** A line of a file. */
 export interface TextLine {
   /** 1 for the first one. */
   readonly number: number;
-  /** Undefined where it isn't UTF-8. */
+  /** Undefined if it isn't UTF-8. */
   readonly text: string | undefined;
   /** False for a last line without a line break. */
   readonly ended: boolean;
@@ -36,7 +36,7 @@ export async function* linesOf(source: TrailSource): AsyncGenerator<TextLine> {
       from = at + 1;
       yield line(true);
     }
-    // A copy, as streams may use the memory of a chunk again.
+    // A copy, as streams may reuse the memory of a chunk.
     if (from < bytes.length) begun.push(bytes.slice(from));
   }
   if (begun.length > 0) yield line(false);
@@ -55,7 +55,7 @@ function checkChunks(chunks: unknown): void {
   const { [Symbol.asyncIterator]: async, [Symbol.iterator]: sync } = Object(chunks) as Partial<
     AsyncIterable<unknown> & Iterable<unknown>
   >;
-  // Bytes by themselves would be gone through number by number.
+  // A plain byte array would be iterated number by number.
   if ((async ?? sync) === undefined || chunks instanceof Uint8Array)
     throw new InvalidOptionError(
       "source",

@@ -12,7 +12,7 @@ import type { JournalLog } from "../log/journalLog.ts";
 import { isBookkeeping } from "../log/ownCalls.ts";
 import type { Sealing } from "../log/sealing.ts";
 
-/** The journal of one thread, as an operator's functions need it. */
+/** The journal of one thread, reduced to what an operator's functions need. */
 export interface ThreadJournal {
   readonly saver: TierSaver;
   readonly log: JournalLog;
@@ -21,12 +21,12 @@ export interface ThreadJournal {
   readonly sealing: Sealing;
 }
 
-/** A call of which nobody knows whether it happened. */
+/** A call whose outcome is unknown. */
 export interface UnresolvedCall {
   readonly threadId: string;
   readonly fingerprint: Digest;
   readonly tool: string;
-  /** Undefined where they were erased. */
+  /** Undefined if they were erased. */
   readonly args: unknown;
   readonly effects: Effects;
   readonly where: Where;
@@ -40,9 +40,9 @@ export interface UnresolvedCall {
 /** What an operator found out about a call. */
 export interface ResolveOptions {
   readonly threadId: string;
-  /** Whether the call happened. One that didn't runs again when it is made again. */
+  /** Whether the call happened. If it didn't, it runs again when it is made again. */
   readonly happened: boolean;
-  /** What it returned, for a call that happened: later replays are given it. Default: undefined. */
+  /** The call's result, if it happened: later replays return it. Default: undefined. */
   readonly result?: unknown;
   /** Who found out, for the trail. */
   readonly author?: string | undefined;
@@ -57,7 +57,7 @@ export interface ForgetOptions {
   readonly author?: string | undefined;
 }
 
-/** The calls of a thread's tools of which nobody knows whether they happened, in the order in which they were first made. */
+/** The calls of a thread's tools whose outcome is unknown, in the order in which they were first made. */
 export async function* unresolvedCalls(journal: ThreadJournal): AsyncGenerator<UnresolvedCall> {
   const { log } = journal;
   const calls = await log.refresh();
@@ -79,7 +79,7 @@ export async function* unresolvedCalls(journal: ThreadJournal): AsyncGenerator<U
   }
 }
 
-/** Records what became of a call. @throws NotFoundError; InvalidOptionError; StratigraphError "LOCKED" */
+/** Records the outcome of a call. @throws NotFoundError; InvalidOptionError; StratigraphError "LOCKED" */
 export async function resolveUnknown(
   journal: ThreadJournal,
   fingerprint: Digest,
@@ -94,7 +94,7 @@ export async function resolveUnknown(
     const now = calls.get(call);
     if (now?.status === "claimed" && now.claim?.seq !== claim?.seq)
       throw stillRuns(log.threadId, now, elsewhere);
-    // Somebody else found it out meanwhile, and may have found out otherwise.
+    // Somebody else recorded an outcome meanwhile, and it may differ.
     if (now?.status !== status) throw isKnown(fingerprint, now?.status ?? "forgotten");
     const event: JournalEvent = {
       type: "resolved",
@@ -131,7 +131,7 @@ export async function forgetCall(
   });
 }
 
-/** The call of which something can be found out: itself, or the one that it repeats. */
+/** The call whose outcome can be recorded: the given one, or the one that it repeats. */
 async function openCall(journal: ThreadJournal, fingerprint: Digest, happened: boolean): Promise<CallState> {
   const { log } = journal;
   const calls = await log.refresh();
@@ -140,7 +140,7 @@ async function openCall(journal: ThreadJournal, fingerprint: Digest, happened: b
   const { status } = state;
   if (await isUnresolved(journal, calls, state)) return state;
   if (status === "claimed") throw stillRuns(log.threadId, state, elsewhere);
-  // A call that happened, and whose result isn't there, can be given one.
+  // A result can be recorded for a call that happened and whose result is missing.
   if (status === "succeeded" && happened && !(await hasResult(log, state))) return state;
   throw isKnown(fingerprint, status);
 }
@@ -157,7 +157,7 @@ async function hasResult(log: JournalLog, { call, result }: CallState): Promise<
   return result?.kept === true && (await log.payload(result.seq, call))?.result !== undefined;
 }
 
-/** Whether nobody can tell what became of a call. @param maker what is known of the session that claimed it */
+/** Whether the outcome of a call can't be known. @param maker what is known of the session that claimed it */
 export async function isUnresolvedBy(
   { runner, session }: Pick<ThreadJournal, "runner" | "session">,
   { call, status, claim }: CallState,

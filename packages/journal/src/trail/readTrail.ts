@@ -9,25 +9,24 @@ import { shownResult, type TrailEntry } from "./trail.ts";
 
 /** Options of {@link readTrail}. */
 export interface ReadTrailOptions {
-  /** What revives recorded results: that of the recorded checkpointer, where it has types of its own. Default: Stratigraph's. */
+  /** Revives recorded results: the recorded checkpointer's serde, if it has types of its own. Default: Stratigraph's. */
   readonly serde?: SerializerProtocol | undefined;
 }
 
-/** An exported trail that is being read. It can be gone through once. */
+/** An exported trail that is being read. It can be iterated once. */
 export interface TrailFile extends AsyncIterable<TrailEntry> {
-  /** The first line. @throws StratigraphError "JOURNAL_BROKEN" where that isn't a header */
+  /** The first line. @throws StratigraphError "JOURNAL_BROKEN" if it isn't a header */
   header(): Promise<TrailHeader>;
   /**
-   * Number of the last line, if the file ends within it, as that of a process that was killed while it exported does. The entries before
-   * it are given, and that one isn't. Undefined before all lines were read, and where the last one is whole.
+   * Number of the last line if it is incomplete, for instance because the exporting process was killed. The entries before it are returned,
+   * but not that one. Undefined until all lines were read, and if the last one is complete.
    */
   readonly torn: number | undefined;
 }
 
 /**
- * Reads an exported trail, line by line; needs no storage. Gives the entries as `journal.trail()` does. Checks that the lines are entries
- * in their order, each behind the one that it names as its previous one. Whether they are the ones that a journal made is told by
- * `verifyTrail`.
+ * Reads an exported trail, line by line; needs no storage. Returns the entries as `journal.trail()` does. Checks that the lines are entries
+ * in order, each after the one that it names as its previous one. `verifyTrail` proves whether a journal made them.
  * @param source a stream, other chunks of UTF-8, or the path of a file
  * @throws InvalidOptionError; StratigraphError "JOURNAL_BROKEN" while it is read, with `data`: line, seq, why; errors of the source
  *

@@ -9,7 +9,7 @@ import { decodeEntry, decodePayload } from "../log/records.ts";
 import { shownResult } from "./trail.ts";
 import { firstThere, storedHead, walk } from "./walk.ts";
 
-/** A call as the entries of a journal tell it, put together. */
+/** A call, put together from the entries of a journal. */
 export interface RecordedCall {
   readonly fingerprint: Digest;
   readonly tool: string;
@@ -17,12 +17,13 @@ export interface RecordedCall {
   readonly where: Where;
   /**
    * "claimed": it was begun, and no outcome is recorded. "suspended": it waits for an answer, or was allowed and not begun yet. "repeats":
-   * it counts as a repetition of {@link repeats}. "denied", "succeeded" and "failed" are outcomes, "unknown" is that there is none.
+   * it counts as a repetition of {@link repeats}. "denied", "succeeded" and "failed" are outcomes; "unknown" means that the outcome isn't
+   * known.
    */
   readonly status: CallState["status"];
   /**
-   * Whether nobody can tell what became of it. Undefined where that can't be found out: it was begun by a process of which it isn't known
-   * whether it is alive.
+   * Whether its outcome can't be known. Undefined if that can't be determined, because it isn't known whether the process that began it is
+   * alive.
    */
   readonly unresolved: boolean | undefined;
   readonly repeats: Digest | undefined;
@@ -31,24 +32,24 @@ export interface RecordedCall {
   readonly attempts: number;
   /** How often a recorded result was given instead of running it. The last times may be missing. */
   readonly returned: number;
-  /** How long the tool ran that gave the outcome, in milliseconds. */
+  /** How long the run of the tool that produced the outcome took, in milliseconds. */
   readonly ms: number | undefined;
   readonly error: KeptError | undefined;
-  /** The entries about it, oldest first: none where they were cut off. */
+  /** The entries about it, oldest first: none if they were cut off. */
   readonly entries: readonly Entry[];
-  /** Reads the arguments. Undefined where they were erased or cut off. */
+  /** Reads the arguments. Undefined if they were erased or cut off. */
   readonly args: () => Promise<unknown>;
-  /** Reads what it gave, as `result` of {@link TrailEntry}. */
+  /** Reads its result, as `result` of {@link TrailEntry}. */
   readonly result: () => Promise<unknown>;
 }
 
-/** Finds out whether nobody can tell what became of a call. */
+/** Finds out whether the outcome of a call can't be known. */
 export type IsUnresolved = (state: CallState, session: Session | undefined) => Promise<boolean | undefined>;
 
 /**
- * The calls of a thread's tools, in the order in which they were first made. Entries are read, and their hashes aren't verified, so that
- * it needs no key: `verify` tells whether to trust them.
- * @throws CorruptionError where an entry can't be read
+ * The calls of a thread's tools, in the order in which they were first made. The hashes of the entries aren't verified, so no key is
+ * needed; `verify` shows whether they can be trusted.
+ * @throws CorruptionError if an entry can't be read
  */
 export async function recordedCalls(
   saver: TierSaver,

@@ -3,8 +3,8 @@ import { parseHeader, parseLine, type RecordedEntry, type TrailHeader } from "./
 import { linesOf, type TextLine, type TrailSource } from "./lines.ts";
 
 /**
- * An exported trail, line by line, each as it stands in the file. Checks that the lines are entries in their order, each behind the one
- * that it names as its previous one. It can be gone through once.
+ * An exported trail, line by line, unchanged. Checks that the lines are entries in order, each after the one that it names as its previous
+ * one. It can be iterated once.
  */
 export class RecordedTrail {
   readonly #lines: AsyncGenerator<TextLine>;
@@ -78,7 +78,7 @@ function lineBroken(line: number, seq: number, why: string): StratigraphError {
   return trailBroken(`Line ${line}`, { line, seq }, why);
 }
 
-/** @param place what of the trail is damaged */
+/** @param place which part of the trail is damaged */
 export function trailBroken(
   place: string,
   data: { readonly line?: number; readonly seq: number },

@@ -8,7 +8,7 @@ import type { Entry, JournalEvent } from "../log/entry.ts";
 import { decodeEntry, decodePayload } from "../log/records.ts";
 import { firstThere, storedHead, walk } from "./walk.ts";
 
-/** Which entries {@link Journal.trail} gives. All conditions must hold. */
+/** Which entries {@link Journal.trail} returns. All conditions must hold. */
 export interface TrailOptions {
   /** Only entries about calls of this tool. */
   readonly tool?: string | undefined;
@@ -20,7 +20,7 @@ export interface TrailOptions {
   readonly types?: readonly JournalEvent["type"][] | undefined;
   /** Only entries from this number on. */
   readonly from?: number | undefined;
-  /** Only entries up to this number, which is part of it. */
+  /** Only entries up to this number, inclusive. */
   readonly to?: number | undefined;
   /** At most this many. */
   readonly limit?: number | undefined;
@@ -28,20 +28,20 @@ export interface TrailOptions {
 
 /** An entry of a trail. */
 export type TrailEntry = Entry & {
-  /** The tool that it is about, where it is about a call. */
+  /** The tool, if the entry is about a call. */
   readonly tool?: string | undefined;
-  /** The arguments of the call; absent where the entry has none, or they were erased. */
+  /** The arguments of the call; absent if the entry has none, or they were erased. */
   readonly args?: unknown;
   /**
-   * Reads the result that stands beside the entry: what a function returned, a Command, or the fields of a ToolMessage (`content`, `name`,
-   * `status`, `artifact`). Undefined where there is none, it wasn't kept, or it was erased.
+   * Reads the result stored with the entry: what a function returned, a Command, or the fields of a ToolMessage (`content`, `name`,
+   * `status`, `artifact`). Undefined if there is none, it wasn't kept, or it was erased.
    */
   readonly result: () => Promise<unknown>;
 };
 
 /**
  * The entries of a journal, oldest first, read page by page.
- * @throws InvalidOptionError; CorruptionError where an entry can't be read
+ * @throws InvalidOptionError; CorruptionError if an entry can't be read
  */
 export async function* trailOf(
   saver: TierSaver,
@@ -54,7 +54,7 @@ export async function* trailOf(
   const last = Math.min(to ?? head, head);
   const start = await firstThere(saver, threadId, head);
   const tools = new Map<string, string>();
-  // What tells which tool a call has is its first entry, which may stand before the ones that are asked for, or be cut off.
+  // Only a call's first entry names its tool. That entry may precede the requested ones, or be cut off.
   const known = tool === undefined ? undefined : await calls();
   const from = tool === undefined ? Math.max(start, options.from ?? 1) : start;
   let given = 0;
@@ -98,7 +98,7 @@ async function withValues(
   };
 }
 
-/** A result as people and programs are shown it. */
+/** A result in the form that people and programs see. */
 export async function shownResult(
   serde: SerializerProtocol,
   stored: StoredResult | undefined,

@@ -13,9 +13,9 @@ export type Verification =
       readonly ok: true;
       /** How many entries there are. */
       readonly entries: number;
-      /** Number of the first one: 1, or the one behind those that were cut off; 0 where there are none. */
+      /** Number of the first one: 1, or the first that wasn't cut off; 0 if there are none. */
       readonly from: number;
-      /** Number of the last one; 0 where there are none. */
+      /** Number of the last one; 0 if there are none. */
       readonly to: number;
       /** How many entries have had their arguments or result erased. */
       readonly erased: number;
@@ -23,8 +23,8 @@ export type Verification =
   | {
       readonly ok: false;
       /**
-       * Number of the first entry that isn't as it was made, or isn't there; 0 where that can't be told. Of the last one that says that
-       * something was erased, where that may be stored still.
+       * Number of the first entry that isn't as it was made, or is missing; 0 if that isn't known. If erased data may still be stored, it
+       * is the number of the last entry that says that something was erased.
        */
       readonly brokenAt: number;
       readonly why: string;
@@ -42,10 +42,10 @@ export interface KnownHead extends TrailHead {
   readonly keptIn: string;
 }
 
-/** What is erased where something is. */
+/** What an erasure erases. */
 const [theArguments, theResult] = ["the arguments", "the result"] as const;
 
-/** What stands beside an entry, or did. */
+/** The values stored with an entry, now or earlier. */
 interface Beside {
   readonly seq: number;
   readonly at: string;
@@ -56,8 +56,8 @@ interface Beside {
 type Named<E> = { readonly seq: number; readonly event: E };
 
 /**
- * Checks a trail, entry by entry from the oldest on: that each is as it was made, follows the one before it, and has what it says stands
- * beside it. It keeps the first damage, and goes on, as a later entry may tell that something was erased.
+ * Checks a trail, entry by entry from the oldest on: each must be as it was made, follow the previous one, and have the values that it says
+ * are stored with it. It keeps the first damage, and goes on, as a later entry may say that something was erased.
  */
 export class TrailCheck {
   readonly #sealing: Sealing;
@@ -98,12 +98,12 @@ export class TrailCheck {
     if (this.#damage === undefined || seq < this.#damage.seq) this.#damage = { seq, why };
   }
 
-  /** What is known to be damaged so far. */
+  /** The damage found so far. */
   get damage(): Extract<Verification, { ok: false }> | undefined {
     return this.#damage && { ok: false, brokenAt: this.#damage.seq, why: this.#damage.why };
   }
 
-  /** The next entry. @param names of its record, where it comes from a storage */
+  /** Adds the next entry. @param names of its record, if it comes from a storage */
   add(line: RecordedEntry, names?: RecordNames): void {
     const { entry } = line;
     if (!isEntry(entry))
@@ -125,7 +125,7 @@ export class TrailCheck {
     this.#lastRecord = names?.id;
   }
 
-  /** What was found. */
+  /** The result of the verification. */
   end(): Verification {
     this.#checkBeginning();
     for (const head of this.#heads) this.#checkHead(head);
@@ -279,7 +279,7 @@ export class TrailCheck {
       );
   }
 
-  /** With keys, whoever has none could make a whole trail anew without signing it, or empty it. */
+  /** If there are keys: somebody without a key could forge a whole trail without signatures, or empty it. */
   #checkSigned(): void {
     if (this.#sealing.activeKey === undefined) return;
     const last = this.#last;
@@ -301,7 +301,7 @@ function matches(found: () => string, expected: string): boolean {
   try {
     return found() === expected;
   } catch {
-    // What isn't JSON has no hash.
+    // A value that isn't JSON has no hash.
     return false;
   }
 }

@@ -11,10 +11,10 @@ import { TrailCheck, type Verification } from "./trailCheck.ts";
 import { keptElsewhere } from "./verifyTrail.ts";
 import { decodeLine, firstSeq, storedHead, walk, type StoredHead } from "./walk.ts";
 
-/** How often a journal is read at most in which there seems to be damage, if its thread is written to meanwhile. */
+/** How often a journal that seems damaged is read at most, if its thread is written to meanwhile. */
 const attempts = 5;
 
-/** Verifies the journal of a thread as it is stored. */
+/** Verifies the stored journal of a thread. */
 export async function verifyThread(
   saver: TierSaver,
   threadId: string,
@@ -32,7 +32,7 @@ export async function verifyThread(
   }
 }
 
-/** What was found, and whether what was erased is gone. Costs nothing where no entry says that something was. */
+/** Adds to the result whether erased data is gone. Costs nothing if no entry says that something was erased. */
 async function withLeftovers(
   saver: TierSaver,
   threadId: string,
@@ -81,7 +81,7 @@ async function checkAll(
       known = now;
     }
   } catch (error) {
-    // A storage that can't even list damaged records.
+    // The storage can't even list damaged records.
     if (!StratigraphError.is(error, "CORRUPT")) throw error;
     check.damaged(check.nextSeq, error.message);
   }
@@ -125,7 +125,7 @@ async function checkOne(
   }
 }
 
-/** What is stored beside an entry for those who open the journal has to be what the entries come to. */
+/** The state stored with an entry, for processes that open the journal, must be the fold of the entries. */
 function checkFold(
   { entry, calls: cut, fold }: RecordedEntry,
   record: string,
@@ -133,7 +133,7 @@ function checkFold(
   calls: Calls,
 ): void {
   const { seq, event } = entry;
-  // Where the oldest entries were cut off, the entry that says so has what they came to.
+  // If the oldest entries were cut off, the entry that says so has their fold.
   const isKnown = check.from === 1 || calls.cutUpTo > 0;
   const below = event.type === "folded" ? (event.layers.at(-1)?.seq ?? 0) : 0;
   if (event.type === "folded" && fold !== undefined && isKnown && !isFoldOf(fold, calls, below))
@@ -141,7 +141,7 @@ function checkFold(
   calls.fold(entry, record, cut);
 }
 
-/** The name of a record that sorts behind an entry's; undefined where there is none. */
+/** The name of a record that sorts after an entry's; undefined if there is none. */
 async function anyBehind({ tier }: TierSaver, threadId: string, seq: number): Promise<string | undefined> {
   const query = { threadId, namespace: journalNamespace, limit: 1, recordsOnly: true };
   for await (const { record } of tier.list(query))

@@ -9,15 +9,15 @@ import { TrailCheck, type KnownHead, type Verification } from "./trailCheck.ts";
 
 /** Options of {@link verifyTrail}. */
 export interface VerifyTrailOptions {
-  /** A head of the journal that was kept elsewhere: without one, nobody can tell that the last entries are gone, or all were made anew. */
+  /** A head of the journal that was kept elsewhere. Without it, nobody can detect missing last entries, or a forgery of all entries. */
   readonly head?: TrailHead | undefined;
   /** The keys that the journal signs with. */
   readonly sign?: SignOptions | undefined;
 }
 
 /**
- * Verifies an exported trail; needs no storage. Damage is told, and not thrown: also a file that ends within its last line, of which
- * everything before it can still be read.
+ * Verifies an exported trail; needs no storage. Damage is returned, not thrown. A file that ends within its last line counts as damaged,
+ * too, but everything before that line can still be read.
  * @throws InvalidOptionError; errors of reading the source
  */
 export async function verifyTrail(
@@ -47,7 +47,7 @@ export async function verifyTrail(
   }
 }
 
-/** A head that somebody gave, as one that a trail must agree with. */
+/** A given head, in the form of a head that a trail must agree with. */
 export function keptElsewhere(head: TrailHead | undefined): KnownHead[] {
   return head === undefined
     ? []

@@ -6,19 +6,19 @@ import type { RecordedEntry, TrailHead } from "./line.ts";
 import type { StoredResult } from "../calls/storedResults.ts";
 import type { CallState } from "../log/callState.ts";
 
-/** How many records are in memory at once, with what stands beside them and without it. */
+/** How many records are in memory at once: with the values stored with them, and without. */
 const [pageWithValues, pageOfRecords] = [256, 1024];
 
 /** Which records are walked. */
 export interface WalkOptions {
-  /** Numbers of the first and the last entry. Records whose names say no number are between them where their names sort there. */
+  /** Numbers of the first and the last entry. Records whose names contain no number are included if their names sort between these. */
   readonly from: number;
   readonly to: number;
-  /** Without what stands beside the entries. */
+  /** Without the values stored with the entries. */
   readonly recordsOnly?: boolean | undefined;
 }
 
-/** Records of a journal, oldest first, of which a page is in memory at a time. Storages list newest first, so pages are turned round. */
+/** The records of a journal, oldest first, with one page in memory at a time. Storages list newest first, so pages are reversed. */
 export async function* walk(
   saver: TierSaver,
   threadId: string,
@@ -35,7 +35,7 @@ export async function* walk(
       for await (const listed of saver.tier.list(query)) {
         before = listed.record.checkpointId;
         read += 1;
-        // The first page has everything that sorts before the first number, too.
+        // The first page also includes everything that sorts before the first number.
         if (first > 1 && before < recordPrefix(first)) break;
         page.push(listed);
         full = read === size;
@@ -48,9 +48,9 @@ export async function* walk(
 /** The head of a journal, and the thread's revision when it was read. */
 export interface StoredHead {
   readonly revision: number;
-  /** Name of the last record; undefined where there is none. */
+  /** Name of the last record; undefined if there is none. */
   readonly recordId: string | undefined;
-  /** Number of the last entry; 0 where there is none, and undefined where the record's name says no number. */
+  /** Number of the last entry; 0 if there is none, undefined if the record's name contains no number. */
   readonly seq: number | undefined;
 }
 
@@ -71,8 +71,8 @@ export async function trailHead(saver: TierSaver, threadId: string): Promise<Tra
 }
 
 /**
- * As {@link firstSeq}, where the entries are wanted.
- * @throws EvictedError, StratigraphError "JOURNAL_BROKEN" where the journal has a last entry, and none is there
+ * As {@link firstSeq}, for callers that need the entries.
+ * @throws EvictedError, StratigraphError "JOURNAL_BROKEN" if the journal has a last entry, but no entry is there
  */
 export async function firstThere(saver: TierSaver, threadId: string, to: number): Promise<number> {
   const from = await firstSeq(saver, threadId, to);
@@ -86,7 +86,7 @@ export async function firstThere(saver: TierSaver, threadId: string, to: number)
   throw journalBroken(threadId, to, "it is missing, and so are all before it");
 }
 
-/** Number of the first entry that is there; `to` + 1 where there is none up to that one. */
+/** Number of the first entry that is there; `to` + 1 if there is none up to `to`. */
 export async function firstSeq({ tier }: TierSaver, threadId: string, to: number): Promise<number> {
   const isThere = async (upTo: number): Promise<boolean> => {
     const query = {
@@ -109,7 +109,7 @@ export async function firstSeq({ tier }: TierSaver, threadId: string, to: number
   return present;
 }
 
-/** A stored entry with what stands beside it. @throws CorruptionError and others as `decodeEntry` */
+/** A stored entry with the values stored with it. @throws CorruptionError and others as `decodeEntry` */
 export async function decodeLine(saver: TierSaver, stored: ListedCheckpoint): Promise<RecordedEntry> {
   const entry = await decodeEntry(saver, stored.record);
   const { args, result, calls, fold } = await decodePayload(saver, stored);
@@ -123,9 +123,9 @@ export async function decodeLine(saver: TierSaver, stored: ListedCheckpoint): Pr
 }
 
 /**
- * The entries of a journal with what stands beside them, oldest first.
+ * The entries of a journal with the values stored with them, oldest first.
  * @param to number of the last one. Default: the last one that is there now
- * @throws StratigraphError "JOURNAL_BROKEN" where an entry is missing; CorruptionError
+ * @throws StratigraphError "JOURNAL_BROKEN" if an entry is missing; CorruptionError
  */
 export async function* recordedEntries(
   saver: TierSaver,

@@ -9,17 +9,17 @@ import type { CheckpointConfig } from "./at.ts";
 import { findMessage, type SeenCall, type SeenMessage } from "./findMessage.ts";
 import { firstThere, storedHead, walk } from "./walk.ts";
 
-/** An entry that tells of a decision about a call, or of what became of it. */
+/** An entry about a decision on a call, or about its outcome. */
 export interface Decision {
   /** Number of the entry. */
   readonly seq: number;
   readonly at: Date;
   readonly author?: string | undefined;
-  /** What happened, with who decided (`by`), why (`reason`), and whether a call happened (`happened`), where it has these. */
+  /** What happened. If the event has them: who decided (`by`), why (`reason`), and whether a call happened (`happened`). */
   readonly event: JournalEvent;
 }
 
-/** A call that a model asked for, and what became of it. */
+/** A call that a model asked for, and its outcome. */
 export interface ExplainedCall {
   /** The id that the model gave it. */
   readonly toolCallId: string | undefined;
@@ -27,13 +27,13 @@ export interface ExplainedCall {
   readonly messageId: string | undefined;
   readonly tool: string;
   readonly args: unknown;
-  /** The content of the message that answered it, as a model sees it. Undefined where none did yet. */
+  /** The content of the message that answered it, as a model sees it. Undefined if none did yet. */
   readonly result: unknown;
-  /** Fingerprints of the recorded calls that it is: none where it wasn't made through the journal, or was cut off. */
+  /** Fingerprints of the recorded calls that match it: none if it wasn't made through the journal, or was cut off. */
   readonly fingerprints: readonly Digest[];
   /**
-   * How they were found: by the model's id, or, where the journal doesn't have that, by tool and arguments. These may be those of an equal
-   * call elsewhere.
+   * How they were found: by the model's id or, if the journal doesn't have that, by tool and arguments. The latter may find an equal call
+   * elsewhere.
    */
   readonly foundBy: "id" | "content" | "nothing";
   /** The checkpoints from whose steps it was made. */
@@ -42,16 +42,16 @@ export interface ExplainedCall {
   readonly decisions: readonly Decision[];
 }
 
-/** What a model had seen when it made a message. It doesn't tell why the model chose what it did: nobody can. */
+/** What a model had seen when it made a message. It doesn't show why the model chose what it did: nobody can. */
 export interface Provenance {
   readonly message: SeenMessage;
   /** The first checkpoint that has the message. */
   readonly checkpoint: CheckpointConfig;
-  /** The checkpoint from which the step began that made it: its state is what the model was given. Undefined where there is none. */
+  /** The checkpoint from which the step that made it began: its state is the model's input. Undefined if there is none. */
   readonly from: CheckpointConfig | undefined;
   /** "loop": a step of the graph made it; "input": the run's input; "update", "fork": somebody put it there. */
   readonly source: string;
-  /** All messages in the state that the model was given, in their order. A node or a middleware may have left some out. */
+  /** All messages in the state that was the model's input, in their order. A node or a middleware may have left some out. */
   readonly context: readonly SeenMessage[];
   /** Those of them that came from outside: neither a model's nor a tool's. */
   readonly inputs: readonly SeenMessage[];
@@ -61,7 +61,7 @@ export interface Provenance {
   readonly asks: readonly ExplainedCall[];
 }
 
-/** Tells what was in the context of the model that made a message. @throws NotFoundError */
+/** Finds what was in the context of the model that made a message. @throws NotFoundError */
 export async function provenanceOf(
   saver: TierSaver,
   threadId: string,
@@ -79,7 +79,7 @@ export async function provenanceOf(
     message,
     checkpoint: configOf(made, threadId),
     from: from && configOf(from, threadId),
-    // An input comes into its channels by the step after the checkpoint that holds it.
+    // An input gets into its channels by the step after the checkpoint that holds it.
     source: (from?.metadata?.source === "input" ? "input" : made.metadata?.source) ?? "loop",
     context: seen,
     inputs: seen.filter((each) => !["ai", "tool"].includes(each.getType())),
@@ -161,7 +161,7 @@ function hashOrNone(sealing: Sealing, text: string, keyId: string | undefined): 
   try {
     return sealing.hash(text, keyId ?? null);
   } catch {
-    // Signed with a key that isn't here.
+    // It is signed with a key that isn't available.
     return undefined;
   }
 }

@@ -23,7 +23,7 @@ export async function compensate(
   return { undone, kept };
 }
 
-/** What a report says of a call. */
+/** The description of a call in a report. */
 export async function describedCall(
   parts: JournalParts,
   threadId: string,
@@ -54,7 +54,7 @@ async function undo(
   } catch (error) {
     return { why: "compensation failed", error: keptError(error) };
   }
-  // A call that was undone may be made anew.
+  // A call that was undone may be made again.
   await log.change((calls) => {
     const now = calls.get(state.call);
     const isSame = now?.status === "succeeded" && now.claim?.seq === state.claim?.seq;
@@ -65,7 +65,7 @@ async function undo(
   return undefined;
 }
 
-/** What `compensate` is given of a result. */
+/** The form of a result that `compensate` gets. */
 function givenTo(kept: KeptResult): unknown {
   return kept.kind === "message" ? kept.message.content : plainResult(kept);
 }

@@ -4,8 +4,8 @@ import type { MergePlan } from "@stratigraph/branch";
 import type { RollbackReport } from "./report.ts";
 
 /**
- * A transaction's thread went on since the transaction began. Where `plan` is set, a merge needs answers and the transaction is still open;
- * otherwise it was rolled back, and `report` says what that did.
+ * A transaction's thread went on since the transaction began. If `plan` is set, a merge needs answers and the transaction is still open;
+ * otherwise it was rolled back, and `report` says with what result.
  */
 export class TransactionConflictError extends StratigraphError {
   readonly plan: MergePlan | undefined;
@@ -32,7 +32,7 @@ export class TransactionConflictError extends StratigraphError {
   }
 }
 
-/** The work of a transaction threw, which is the `cause`. `report` says which of its calls were undone, and which weren't. */
+/** The work of a transaction threw the `cause`. `report` says which of its calls were undone, and which weren't. */
 export class RolledBackError extends StratigraphError {
   readonly report: RollbackReport;
 

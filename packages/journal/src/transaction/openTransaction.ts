@@ -7,14 +7,14 @@ import { TransactionConflictError } from "./errors.ts";
 import type { RollbackReport, TransactionCall } from "./report.ts";
 import { TransactionRecord, type TransactionStatus } from "./transactionRecord.ts";
 
-/** How often a merge is tried, if the thread goes on meanwhile. */
+/** How often a merge is tried if the thread goes on meanwhile. */
 const mergeAttempts = 5;
 
-/** What a commit does where the thread went on since the transaction began. Default: TransactionConflictError. */
+/** How a commit merges if the thread went on since the transaction began. Default: TransactionConflictError. */
 export interface MergeOnConflict {
-  /** Whose channels say how values are merged. */
+  /** The graph whose channels say how values are merged. */
   readonly graph: MergeableGraph;
-  /** How channels that both sides changed are settled, as for `merge()` of `@stratigraph/branch`. */
+  /** How to settle channels that both sides changed, as for `merge()` of `@stratigraph/branch`. */
   readonly strategy?: Strategies | undefined;
 }
 
@@ -33,9 +33,9 @@ export interface Savepoint {
 
 /** A transaction that hasn't ended, of this process or of any other. */
 export class OpenTransaction {
-  /** The thread that it works in. */
+  /** The thread that the transaction works in. */
   readonly threadId: string;
-  /** The thread that it is on. */
+  /** The thread that was forked for it. */
   readonly of: string;
   readonly #parts: JournalParts;
   readonly #record: TransactionRecord;
@@ -47,12 +47,12 @@ export class OpenTransaction {
     this.#record = new TransactionRecord(parts, of, threadId);
   }
 
-  /** Says that this process begins it. */
+  /** Records that this process begins it. */
   async begin(): Promise<void> {
     await this.#record.begin();
   }
 
-  /** How far it got, and whether the process that began it is at work: then leave it alone. */
+  /** How far it got, and whether the process that began it is still working on it: if so, leave it alone. */
   async status(): Promise<{ status: TransactionStatus; alive: boolean }> {
     return await this.#record.status();
   }
@@ -63,7 +63,7 @@ export class OpenTransaction {
     return await Promise.all(states.map((state) => describedCall(this.#parts, this.of, state)));
   }
 
-  /** Remembers where the transaction stands, to return there. */
+  /** Remembers the transaction's current state, to return to it. */
   async savepoint(): Promise<Savepoint> {
     const { checkpointer } = this.#parts;
     const { head } = await checkpointer.tier.peek({ threadId: this.threadId, namespace: "" });
@@ -73,8 +73,8 @@ export class OpenTransaction {
   }
 
   /**
-   * Moves the thread's head to the transaction's, if it is where the transaction began, and drops the transaction's thread.
-   * @param onConflict what merges where the thread went on
+   * Moves the thread's head to the transaction's, if it is still where the transaction began, and drops the transaction's thread.
+   * @param onConflict how to merge if the thread went on
    * @throws TransactionConflictError: nothing was committed, and the transaction is open; StratigraphError "TRANSACTION_ENDED" if it is
    * being rolled back; errors of the storage: call it again
    */
@@ -89,8 +89,8 @@ export class OpenTransaction {
   }
 
   /**
-   * Undoes the transaction's calls where their tools have `compensate`, the last one first, and drops its thread. Where the outcome of a
-   * call or of its compensation isn't known, the thread is kept, so that calling this again tries what is left.
+   * Undoes the transaction's calls whose tools have `compensate`, the last one first, and drops its thread. If the outcome of a call or of
+   * its compensation isn't known, the thread is kept, so that calling this again tries the rest.
    * @throws StratigraphError "TRANSACTION_ENDED" if it was committed; errors of the storage: call it again
    */
   async rollback(): Promise<RollbackReport> {
@@ -111,7 +111,7 @@ export class OpenTransaction {
         return status === "already-merged" ? "unchanged" : status;
       } catch (error) {
         if (!StratigraphError.is(error, "CHECKPOINT_CONFLICT")) throw error;
-        // A call that the thread recorded meanwhile is no conflict, and neither is one that a merge settles.
+        // A call that the thread recorded meanwhile is no conflict, nor is a conflict that a merge settles.
         const { head } = await this.#parts.checkpointer.tier.peek({ threadId: this.of, namespace: "" });
         const moved = onConflict === undefined && head !== (error.data["expected"] as string[])[0];
         if (moved || attempt >= mergeAttempts)

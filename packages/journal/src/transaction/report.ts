@@ -4,7 +4,7 @@ import type { KeptError } from "../log/entry.ts";
 export interface TransactionCall {
   readonly fingerprint: string;
   readonly tool: string;
-  /** Undefined where they were erased. */
+  /** Undefined if they were erased. */
   readonly args: unknown;
 }
 
@@ -12,16 +12,16 @@ export interface TransactionCall {
 export interface KeptCall extends TransactionCall {
   /**
    * "no compensation": the tool has no `compensate`; "outcome unknown": nobody knows whether the call happened, `journal.unresolved()`
-   * lists it; "compensation failed": as `error` says, and nobody may know whether it was undone.
+   * lists it; "compensation failed": `error` says why, and it may be unknown whether the call was undone.
    */
   readonly why: "no compensation" | "outcome unknown" | "compensation failed";
   readonly error?: KeptError | undefined;
 }
 
-/** What a rollback did about the calls of a transaction. */
+/** What a rollback did with the calls of a transaction. */
 export interface RollbackReport {
-  /** Last one first, as they were undone. */
+  /** The calls that were undone, in the order of undoing: last one first. */
   readonly undone: readonly TransactionCall[];
-  /** What isn't undone. */
+  /** The calls that aren't undone. */
   readonly kept: readonly KeptCall[];
 }

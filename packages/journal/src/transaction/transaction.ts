@@ -12,32 +12,32 @@ import type { RollbackReport, TransactionCall } from "./report.ts";
 /** Options of {@link transaction}. */
 export interface TransactionOptions {
   /**
-   * The journal whose tools the work uses: it undoes their calls at a rollback. Default: one that knows no tools, so that calls are listed
+   * The journal whose tools the work uses: it undoes their calls at a rollback. Default: a journal without tools, so that calls are listed
    * and none is undone.
    */
   readonly journal?: Journal | undefined;
   /**
    * What happens if the thread went on meanwhile. "throw" (default): rolled back, TransactionConflictError. "retry": rolled back, and the
-   * work runs again on the new head; not where a call can't be undone. "merge": the two are merged, which needs `graph`.
+   * work runs again on the new head, unless a call can't be undone. "merge": the two are merged, which needs `graph`.
    */
   readonly onConflict?: "throw" | "retry" | "merge" | undefined;
   /** How often the work runs at most, for "retry". Default 3. */
   readonly attempts?: number | undefined;
-  /** For "merge": whose channels say how values are merged. */
+  /** For "merge": the graph whose channels say how values are merged. */
   readonly graph?: MergeableGraph | undefined;
-  /** For "merge": how channels that both sides changed are settled. */
+  /** For "merge": how to settle channels that both sides changed. */
   readonly strategy?: Strategies | undefined;
 }
 
-/** What the work of a transaction is given. */
+/** The argument of a transaction's work. */
 export interface Transaction {
-  /** The thread that the transaction works in: a fork of the thread that it is on. */
+  /** The thread that the transaction works in: a fork of its target thread. */
   readonly threadId: string;
-  /** The config for graphs: `graph.invoke(input, tx.config)`. Calls are recorded in the journal of the thread that the transaction is on. */
+  /** The config for graphs: `graph.invoke(input, tx.config)`. Calls are recorded in the journal of the thread that was forked. */
   readonly config: { readonly configurable: { readonly thread_id: string; readonly journal: string } };
-  /** 1 the first time that the work runs. */
+  /** 1 for the first run of the work. */
   readonly attempt: number;
-  /** Remembers where the transaction stands, to return there. */
+  /** Remembers the transaction's current state, to return to it. */
   savepoint(): Promise<Savepoint>;
 }
 
@@ -55,8 +55,8 @@ export interface TransactionResult<T> {
 /**
  * Runs work on a thread's state that is committed as a whole, or not at all. The work runs in a fork of the thread. When it ends, the
  * thread's head moves to the fork's by compare-and-set; when it throws, the fork is dropped, and calls that it made are undone by
- * `compensate` of their tools, the last one first. What can't be undone is reported. {@link transactions} finds what a process that
- * was killed left. For code that runs graphs, and not for the nodes of one: there a graph runs as part of the graph around it.
+ * `compensate` of their tools, the last one first. Calls that can't be undone are reported. {@link transactions} finds the transactions of
+ * killed processes. For code that runs graphs, not for the nodes of one: in a node, a graph runs as part of the surrounding graph.
  *
  * @example
  * const { value } = await transaction(checkpointer, "ada", async (tx) => {
@@ -93,7 +93,7 @@ export async function transaction<T>(
 }
 
 /**
- * The transactions on a thread that haven't ended: of processes that were killed, and those under way (`status()` tells). Each can be
+ * The transactions on a thread that haven't ended: those of killed processes, and those under way (`status()` shows which). Each can be
  * committed or rolled back.
  *
  * @example
@@ -186,7 +186,7 @@ function checkedParts(
   return partsOn(checkpointer, journal);
 }
 
-/** What a transaction uses of a journal. @throws InvalidOptionError */
+/** The parts of a journal that a transaction uses. @throws InvalidOptionError */
 function partsOn(checkpointer: TierSaver, journal: Journal | undefined): JournalParts {
   const parts = partsOf(journal ?? createJournal(checkpointer));
   if (parts.checkpointer !== checkpointer)

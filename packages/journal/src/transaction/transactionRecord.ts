@@ -30,15 +30,15 @@ export interface OwnCall {
 const endingNow = shared("ending", () => new Set<string>());
 
 /**
- * What the journal knows of a transaction. That it began, that it is being committed or rolled back, and each compensation are calls in
- * the journal of its thread: what was decided holds for every process, and the trail shows it.
+ * The journal's record of a transaction. Its beginning, its commit or rollback, and each compensation are calls in the journal of its
+ * thread: so a decision holds for every process, and the trail shows it.
  */
 export class TransactionRecord {
   readonly #parts: JournalParts;
   readonly #log: JournalLog;
-  /** The thread that the transaction is on. */
+  /** The thread that was forked for the transaction. */
   readonly threadId: string;
-  /** The thread that it works in. */
+  /** The thread that the transaction works in. */
   readonly transaction: string;
 
   constructor(parts: JournalParts, threadId: string, transaction: string) {
@@ -48,12 +48,12 @@ export class TransactionRecord {
     this.transaction = transaction;
   }
 
-  /** Says that this process begins the transaction. */
+  /** Records that this process begins the transaction. */
   async begin(): Promise<void> {
     await this.#log.change((calls) => ({ events: [this.#claim(calls, this.#whole)], answer: undefined }));
   }
 
-  /** How far the transaction got, and whether the process that began it is at work. */
+  /** How far the transaction got, and whether the process that began it is still working on it. */
   async status(): Promise<{ status: TransactionStatus; alive: boolean }> {
     const calls = await this.#log.refresh();
     const commit = calls.get(this.#ending("commit").request.call)?.status;
@@ -65,8 +65,8 @@ export class TransactionRecord {
   }
 
   /**
-   * Ends the transaction by `work`, which nobody else does meanwhile, and no other ending follows.
-   * @param undecided whether an error that `work` threw means that the transaction is as open as before
+   * Ends the transaction by `work`. Nobody else ends it meanwhile, and no other ending follows.
+   * @param undecided whether an error that `work` threw means that the transaction is still open
    * @throws StratigraphError "TRANSACTION_ENDED"; what `work` throws
    */
   async end<T>(ending: Ending, work: () => Promise<T>, undecided: (error: unknown) => boolean): Promise<T> {
@@ -106,7 +106,7 @@ export class TransactionRecord {
     return made.sort((one, other) => orderOf(other) - orderOf(one));
   }
 
-  /** Where the journal stands. */
+  /** The current position in the journal. */
   async position(): Promise<number> {
     return (await this.#log.refresh()).seq;
   }
@@ -116,7 +116,7 @@ export class TransactionRecord {
     return this.#own(`${compensationPrefix}${tool}`, { call, claim: claim?.seq ?? 0 }, effects, call);
   }
 
-  /** A return to a savepoint, as a call: one that was interrupted is known by it. */
+  /** A return to a savepoint, as a call: an interrupted return is recognised by it. */
   returnTo(checkpoint: string, at: number): OwnCall {
     const { transaction } = this;
     return this.#own(savepointTool, { transaction, checkpoint, at }, "idempotent");
@@ -150,7 +150,7 @@ export class TransactionRecord {
   /** Takes the right to end the transaction in this way. @returns the number of the claim */
   async #decide(ending: Ending): Promise<number> {
     const seen = await this.#log.refresh();
-    // Whoever is found dead is remembered, so that the decision below needn't wait.
+    // Processes found dead are remembered, so that the decision below needn't wait.
     for (const one of ["commit", "rollback"] as const)
       await this.#isAlive(seen, seen.get(this.#ending(one).request.call));
     return await this.#log.change((calls, seq) => {
@@ -160,7 +160,7 @@ export class TransactionRecord {
     });
   }
 
-  /** Why the transaction can't be ended so; undefined if it can. */
+  /** Why the transaction can't be ended in this way; undefined if it can. */
   #refusal(calls: Calls, ending: Ending): string | undefined {
     const commit = calls.get(this.#ending("commit").request.call);
     const rollback = calls.get(this.#ending("rollback").request.call);

@@ -5,7 +5,7 @@ export function entryKey({ namespace, checkpointId }: OutlineEntry): string {
   return JSON.stringify([namespace, checkpointId]);
 }
 
-/** The key of a checkpoint's parent; undefined where it has none. */
+/** The key of a checkpoint's parent; undefined if it has none. */
 export function parentKey({ namespace, parentId }: OutlineEntry): string | undefined {
   return parentId === undefined ? undefined : JSON.stringify([namespace, parentId]);
 }

@@ -3,9 +3,9 @@ import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkp
 /** What is about to be copied. Counts may be a moment old. */
 export interface Plan {
   readonly threads: number;
-  /** Absent where all of them would have to be read to be counted. */
+  /** Absent if counting would mean reading all of them. */
   readonly checkpoints?: number | undefined;
-  /** What the source occupies, in bytes; absent where it can't tell. */
+  /** The size of the source in bytes; absent if it isn't known. */
   readonly bytes?: number | undefined;
 }
 
@@ -19,26 +19,26 @@ export interface OutlineEntry {
 /** A pending write. */
 export interface SourceWrite {
   readonly taskId: string;
-  /** LangGraph's path of the task; absent where the source doesn't keep it. */
+  /** LangGraph's path of the task; absent if the source doesn't keep it. */
   readonly taskPath?: string | undefined;
-  /** Its position among the writes of its task; absent where the source doesn't tell. */
+  /** Its position among the writes of its task; absent if the source doesn't give it. */
   readonly index?: number | undefined;
   readonly channel: string;
   readonly value: unknown;
 }
 
-/** A checkpoint with everything that belongs to it, decoded. Nobody changes the values: several checkpoints may share them. */
+/** A checkpoint with everything that belongs to it, decoded. Don't change the values: several checkpoints may share them. */
 export interface SourceCheckpoint extends OutlineEntry {
   /** As it is stored: older formats aren't converted. */
   readonly checkpoint: Checkpoint;
   readonly metadata: CheckpointMetadata;
   readonly writes: readonly SourceWrite[];
-  /** Of a side branch: the head that won. */
+  /** If the checkpoint is on a side branch, the head that won the race. */
   readonly lostTo?: string | undefined;
-  /** The run that wrote it, where it is kept apart from the metadata. */
+  /** The id of the run that wrote it, if the source keeps it outside the metadata. */
   readonly runId?: string | undefined;
   /**
-   * Channels whose value the source names by a version and doesn't have, so that the checkpoint lacks it. Each is told at the first
+   * Channels that have a version in the source but no stored value, so that the checkpoint lacks it. Each is listed only at the first
    * checkpoint that has the version.
    */
   readonly lacking?: readonly string[] | undefined;
@@ -46,8 +46,8 @@ export interface SourceCheckpoint extends OutlineEntry {
 
 /**
  * A checkpoint whose values may be those of another branch. The official PostgresSaver and RedisSaver store a value under its channel's
- * version, which is a number. Two branches that both continue from one checkpoint use the same numbers, and only the first one's
- * values are kept. Nothing tells what the second one's values were.
+ * version, which is a number. Two branches that both continue from one checkpoint use the same numbers, and only the values of the
+ * first are kept. Those of the second are lost.
  */
 export interface MixedUp {
   readonly threadId: string;
@@ -60,8 +60,8 @@ export interface MixedUp {
 }
 
 /**
- * One thread of a source, as it was at one moment. Close it before the next one is asked for.
- * A source that can't show one moment has {@link isUnchanged}.
+ * One thread of a source, as it was at one moment. Close it before you ask for the next one.
+ * A source that can't read as of one moment has {@link isUnchanged}.
  */
 export interface SourceThread {
   readonly threadId: string;
@@ -73,18 +73,18 @@ export interface SourceThread {
   /** The checkpoints, in the order of the outline, one at a time. */
   checkpoints(): AsyncIterable<SourceCheckpoint>;
   /**
-   * Asked once the checkpoints were read: whether the source still has what was read, so that it is what it had at one moment. Absent
-   * where it reads a snapshot, or nobody writes to it.
+   * Called after the checkpoints were read. Returns whether the source still has exactly these, so that they are the state of one
+   * moment. Absent if the source reads a snapshot, or if nobody writes to it.
    */
   isUnchanged?(): Promise<boolean>;
-  /** Set where the checkpoints can be read once only, as in a file. */
+  /** True if the checkpoints can be read only once, as in a file. */
   readonly once?: boolean | undefined;
   close(): Promise<void>;
 }
 
 /** Which threads a source yields. */
 export interface SourceSelection {
-  /** Go on after this thread: the `cursor` of an earlier report. */
+  /** Continue after this thread: the `cursor` of an earlier report. */
   readonly after?: string | undefined;
   /** Only these threads. */
   readonly threadIds?: readonly string[] | undefined;
@@ -92,13 +92,13 @@ export interface SourceSelection {
 
 /** Where threads come from. */
 export interface ThreadSource {
-  /** For messages, without secrets: "the official PostgresSaver". */
+  /** The name for messages, without secrets: "the official PostgresSaver". */
   readonly name: string;
-  /** What there is. */
+  /** Returns what can be copied. */
   plan(): Promise<Plan>;
-  /** Threads in an order that stays the same, so that `after` can go on. */
+  /** The threads, always in the same order, so that `after` can continue. */
   threads(selection?: SourceSelection): AsyncIterable<SourceThread>;
-  /** One thread; undefined where there is none. Absent where a source can only be read from its beginning. */
+  /** One thread; undefined if there is none. The method is absent if the source can only be read from its beginning. */
   thread?(threadId: string): Promise<SourceThread | undefined>;
   /** Closes what was opened here. May be called again. */
   close(): Promise<void>;

@@ -1,27 +1,27 @@
 import type { SourceCheckpoint, SourceThread } from "./source.ts";
 
-/** What a target did with a thread. */
+/** The result of writing a thread. */
 export interface WrittenThread {
   readonly checkpoints: number;
   readonly writes: number;
-  /** Checkpoints that were there already. */
+  /** Checkpoints that the target already had. */
   readonly skipped: number;
-  /** Checkpoints that the target can't hold without mixing them up: side branches, and what lies after the head. */
+  /** Checkpoints that the target can't hold without mixing them up: side branches, and checkpoints after the head. */
   readonly leftOut: number;
-  /** What the target has instead, where it isn't what was written; empty where all is well. */
+  /** How the stored copy differs from what was written; empty if all is well. */
   readonly differences: readonly string[];
 }
 
-/** Where threads go that leave for something that isn't a storage of ours. */
+/** A place that threads are exported to and that isn't a Stratigraph storage. */
 export interface ThreadTarget {
-  /** For messages, without secrets. */
+  /** The name for messages, without secrets. */
   readonly name: string;
   /**
-   * Whether an export may end early and go on later. False for a target that is written as a whole, such as a file: nothing is left of
-   * an export that didn't finish.
+   * Whether an export may end early and continue later. False for a target that is written as a whole, such as a file: an unfinished
+   * export leaves nothing behind.
    */
   readonly resumable: boolean;
-  /** Writes a thread. What is there already is left alone, so that an export may be repeated. */
+  /** Writes a thread. What the target already has stays unchanged, so that an export may be repeated. */
   write(thread: SourceThread, options: WriteOptions): Promise<WrittenThread>;
   /** Completes what was written. Not called when an export fails or is interrupted. */
   finish(): Promise<void>;

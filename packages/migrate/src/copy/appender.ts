@@ -4,23 +4,23 @@ import { entryKey } from "../contract/outline.ts";
 import type { OutlineEntry } from "../contract/source.ts";
 import { threadThere } from "./threadThere.ts";
 
-/** How much goes into one append at most. A single checkpoint may have more. */
+/** The limits of one append. A single checkpoint may exceed them. */
 const most = { bytes: 4_000_000, records: 256 };
 
-/** One checkpoint, or what is new of one. */
+/** One checkpoint, or the new parts of one. */
 interface Part {
   readonly at: OutlineEntry;
-  /** Absent where the checkpoint is there already. */
+  /** Absent if the checkpoint is already stored. */
   readonly record?: CheckpointRecord;
   readonly blobs: readonly Blob[];
   readonly writes: NonNullable<AppendRequest["writes"]>;
-  /** How many pending writes that are, as they are counted for people. */
+  /** The number of pending writes, as it is shown to people. */
   readonly writeCount: number;
   /** As in {@link AppendRequest.relies}. */
   readonly relies: boolean;
 }
 
-/** What a storage has of a thread before something is appended to it. */
+/** What a storage has of a thread before the append. */
 interface Before {
   readonly revision: number;
   /** Checkpoints, by key. */
@@ -28,8 +28,8 @@ interface Before {
 }
 
 /**
- * Appends a thread in parts of bounded size. Heads move with the last part, so that nobody sees half a thread: until then it has
- * checkpoints, but no head, and counts as unknown.
+ * Appends a thread in parts of bounded size. Heads move with the last part, so that nobody sees half a thread: until then a new thread
+ * has checkpoints but no head, and counts as unknown.
  */
 export class Appender {
   readonly #tier: Tier;
@@ -37,7 +37,7 @@ export class Appender {
   readonly #before: Before;
   /** Checkpoints that were appended here, by key. */
   readonly #own = new Set<string>();
-  /** Checkpoints that somebody else appended meanwhile: another copy of the same thread, for example. */
+  /** Checkpoints that somebody else appended meanwhile, for example another process that copies the same thread. */
   readonly #others = new Set<string>();
   #revision: number;
   #parts: Part[] = [];
@@ -52,12 +52,12 @@ export class Appender {
     this.#revision = before.revision;
   }
 
-  /** How many checkpoints and pending writes were appended here, and not by somebody else before. */
+  /** How many checkpoints and pending writes were appended here. Those that somebody else appended first aren't counted. */
   get appended(): { readonly checkpoints: number; readonly writes: number } {
     return { checkpoints: this.#own.size, writes: this.#writes };
   }
 
-  /** Adds one checkpoint, or what is new of one. Appends if there is enough. */
+  /** Adds one checkpoint, or the new parts of one. Appends when a limit is reached. */
   async add(part: Part): Promise<void> {
     this.#parts.push(part);
     this.#bytes += part.record?.body.length ?? 0;
@@ -68,11 +68,12 @@ export class Appender {
 
   /**
    * Appends what is left, and moves the heads.
-   * @returns where the heads are now that were to be moved
-   * @throws CheckpointConflictError where somebody moved one elsewhere meanwhile
+   * @returns the present heads of the namespaces whose heads were to be moved
+   * @throws CheckpointConflictError if somebody moved one of them elsewhere meanwhile
    */
   async end(heads: readonly HeadMove[]): Promise<Appended["heads"]> {
-    // A deleted thread takes records that name parents, as all those of a pruned thread do, apart from the root's head only.
+    // A deleted thread accepts records that name parents (all records of a pruned thread do) only in an append that doesn't move the
+    // root's head.
     const begins = heads.some(({ namespace, expected }) => namespace === "" && expected.length === 0);
     if (begins && this.#revision > 0 && this.#parts.length > 0) await this.#append([]);
     return heads.length + this.#parts.length > 0 ? await this.#append(heads) : [];
@@ -90,7 +91,7 @@ export class Appender {
       heads,
       relies: parts.some(({ relies }) => relies),
       onConflict: "refuse",
-      // Not the revision of the part before: somebody else may have removed, between the two, what this part relies on.
+      // Not the revision after the previous part: since the first read, somebody may have removed what this part relies on.
       seen: this.#before.revision,
     });
     this.#revision = appended.revision;
@@ -103,7 +104,7 @@ export class Appender {
   }
 
   /**
-   * Notes what others appended since the last look. It is appended again all the same, which changes nothing: what follows may rely on
+   * Notes what others have appended since the last look. It is appended here all the same, which does no harm: later parts may rely on
    * the blobs of this copy.
    */
   async #lookForOthers(): Promise<void> {

@@ -3,32 +3,32 @@ import { StratigraphSerializer } from "@stratigraph/core";
 import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import type { SourceCheckpoint } from "../contract/source.ts";
 
-/** What a checkpoint holds, as digests, to compare two copies of it without keeping either in memory. */
+/** The contents of a checkpoint as digests. They allow comparing two copies without keeping either in memory. */
 export interface CheckpointDigest {
-  /** Of parent, header and metadata. */
+  /** The digest of parent, header and metadata. */
   readonly about: string;
-  /** By channel. */
+  /** The digests of the values, by channel. */
   readonly values: ReadonlyMap<string, string>;
-  /** One per pending write. */
+  /** One digest per pending write. */
   readonly writes: readonly string[];
 }
 
 /** Makes digests of decoded checkpoints: equal values have equal digests, however they are stored. */
 export class Digests {
-  // What is compared has been through a serializer before, so that no class is unknown, or it was stored as plain data.
+  // The compared values come from a serializer. So their classes are known, or they were stored as plain data.
   readonly #serde = new StratigraphSerializer({ unknownClasses: "plain" });
   readonly #through: ((value: unknown) => Promise<unknown>) | undefined;
-  /** Checkpoints share values that didn't change. */
+  /** Digests of values that were already seen: checkpoints share values that didn't change. */
   readonly #known = new WeakMap<object, string>();
 
-  /** @param through what the other copy's serializer makes of a value; absent where it keeps all of it */
+  /** @param through passes a value through the other copy's serializer; absent if that loses nothing */
   constructor(through?: (value: unknown) => Promise<unknown>) {
     this.#through = through;
   }
 
   async of({ parentId, checkpoint, metadata, writes }: SourceCheckpoint): Promise<CheckpointDigest> {
     const { channel_values, ...header } = checkpoint;
-    // The run's id stands in the metadata of some savers and beside it in others.
+    // Some savers keep the run's id in the metadata, others outside.
     const { run_id: _runId, ...rest } = metadata as CheckpointMetadata & { readonly run_id?: unknown };
     const values = new Map<string, string>();
     for (const [channel, value] of Object.entries(channel_values))
@@ -58,7 +58,7 @@ export class Digests {
   }
 }
 
-/** Plain objects with their keys in order, as databases may reorder them. */
+/** Sorts the keys of plain objects, as databases may reorder them. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype)
@@ -68,7 +68,7 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, each]) => [key, sorted(each)]));
 }
 
-/** What of a checkpoint isn't in its copy, in words; empty where all of it is. The copy may have got more pending writes since. */
+/** Describes what the copy of a checkpoint lacks; empty if it lacks nothing. The copy may have got more pending writes since. */
 export function missingIn(copy: CheckpointDigest, original: CheckpointDigest): string[] {
   const missing: string[] = [];
   if (copy.about !== original.about) missing.push("its header or metadata differs");

@@ -9,10 +9,10 @@ import { isOfOneThread } from "./isOfOneThread.ts";
 import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
 
 /**
- * Takes threads of a storage of ours to another saver, or to a file. The storage isn't changed. A saver that is repeated on gets what
- * it doesn't have yet; a file is written anew, as a whole: of an export to a file that is interrupted nothing is left. A thread that can't be
- * read, because a row of it is damaged for example, is among the report's differences, and the others are exported.
- * @throws InvalidOptionError, also for `after` with a file; StratigraphError where the storage can't be reached; what the target throws
+ * Copies threads of a Stratigraph storage to another saver, or to a file. The storage isn't changed. A repeated export to a saver adds
+ * what is missing there. A file is always written as a whole; an interrupted export leaves no file. A thread that can't be read, for
+ * example because a row is damaged, is listed in the report's differences, and the others are exported.
+ * @throws InvalidOptionError, also for `after` with a file; StratigraphError if the storage can't be reached; what the target throws
  */
 export async function exportThreads(
   saver: TierSaver,

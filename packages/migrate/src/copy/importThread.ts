@@ -27,26 +27,26 @@ import { placedWrites, planWrites, type PlacedWrite } from "./placedWrites.ts";
 import type { Difference } from "./report.ts";
 import { threadThere, type ThreadThere } from "./threadThere.ts";
 
-/** What became of a thread. */
+/** The result of importing a thread. */
 export interface ImportedThread {
   readonly checkpoints: number;
   readonly writes: number;
-  /** It went on here and in the source since an earlier import. Nothing was changed. */
+  /** Both this storage and the source have added to the thread since an earlier import. Nothing was changed. */
   readonly diverged: boolean;
-  /** The source wrote to it while it was read. Its heads weren't moved. */
+  /** The source wrote to the thread while it was read. Its heads weren't moved. */
   readonly unsettled: boolean;
   readonly differences: readonly Difference[];
-  /** Whether the thread has heads now, so that somebody who asks for it gets it. */
+  /** Whether the thread has heads now, so that it can be read. */
   readonly served: boolean;
 }
 
 /** How a thread is imported. */
 interface ImportThreadOptions {
-  /** Whether all of it is read back and compared. A copy that differs gets no heads, so that nobody sees it. */
+  /** Whether the whole copy is read back and compared. A copy that differs gets no heads, so that nobody sees it. */
   readonly verify: boolean;
-  /** Whether a thread of which the source itself lacks values gets heads. Without it, what an earlier attempt left is written anew. */
+  /** Whether a thread gets heads even if the source lacks some of its values. If false, what an earlier attempt left is rewritten. */
   readonly takeLacking: boolean;
-  /** Called after each checkpoint that was brought. */
+  /** Called after each imported checkpoint. */
   brought(): void;
 }
 
@@ -56,17 +56,17 @@ const underWay = new WeakMap<CheckpointCoder, Map<string, Promise<unknown>>>();
 const nothing = { checkpoints: 0, writes: 0, diverged: false, unsettled: false, differences: [] };
 
 /**
- * Brings a thread into a storage of ours: the checkpoints that aren't there yet, the pending writes that came since, and anew what is
- * there and differs. The thread gets its heads last, once the copy was compared. May be interrupted at any moment and repeated, also by
+ * Imports a thread into a Stratigraph storage: writes the checkpoints and pending writes that aren't there yet, and rewrites what is
+ * there but differs. The thread gets its heads last, once the copy was compared. May be interrupted at any moment and repeated, also by
  * two processes at once.
- * @throws StratigraphError where the source can't be read or the storage not be written
+ * @throws StratigraphError if the source can't be read or the storage can't be written
  */
 export async function importThread(
   storage: ReadThroughStorage,
   thread: SourceThread,
   options: ImportThreadOptions,
 ): Promise<ImportedThread> {
-  // A coder remembers what it encoded as stored, so that a second import through it would rely on what the first hasn't stored yet.
+  // A coder takes what it encoded for stored. A second import with the same coder would rely on what the first hasn't stored yet.
   const threads = underWay.get(storage.coder) ?? new Map<string, Promise<unknown>>();
   underWay.set(storage.coder, threads);
   const before = threads.get(thread.threadId) ?? Promise.resolve();
@@ -80,7 +80,7 @@ export async function importThread(
   }
 }
 
-/** How often a thread is brought at most, if another process prunes it here meanwhile. */
+/** How many times an import is tried at most, if another process prunes the thread in this storage meanwhile. */
 const mostTries = 3;
 
 async function importAlone(
@@ -91,7 +91,7 @@ async function importAlone(
   const { threadId } = thread;
   for (let tries = 1; ; tries += 1) {
     try {
-      // What is remembered may be from before another process pruned the thread.
+      // The coder may remember blobs that another process has pruned since.
       storage.coder.forgetThread(threadId);
       const there = await threadThere(storage.tier, threadId);
       return await new Bringing(storage, thread, there, options).run();
@@ -99,15 +99,15 @@ async function importAlone(
       const again = tries < mostTries && thread.once !== true && StratigraphError.is(error, "STALE_READ");
       if (!again) throw error;
     } finally {
-      // What was remembered of the thread was for this import. A part of it may not have been stored.
+      // The coder may remember blobs of this import that were never stored.
       storage.coder.forgetThread(threadId);
     }
   }
 }
 
-/** What is compared of a checkpoint. */
+/** The parts of a checkpoint that are compared. */
 interface Compared {
-  /** Absent where only the pending writes are looked at. */
+  /** Undefined if only the pending writes are compared. */
   readonly digest: CheckpointDigest | undefined;
   readonly writes: readonly PlacedWrite[];
 }
@@ -124,11 +124,11 @@ class Bringing {
   readonly #appender: Appender;
   readonly #manifests: Manifests;
   readonly #digests = new Digests();
-  /** What was brought and is to be compared, by key. */
+  /** The imported checkpoints that will be compared with their copies, by key. */
   readonly #originals = new Map<string, Compared>();
-  /** What the source itself doesn't have. */
+  /** Values that the source itself lacks. */
   readonly #lacking: Difference[] = [];
-  /** Where the copy isn't like the source. */
+  /** Differences between the copy and the source. */
   readonly #differing: Difference[] = [];
 
   constructor(
@@ -167,7 +167,7 @@ class Bringing {
     }
     const unsettled = (await this.#thread.isUnchanged?.()) === false;
     const heads = wentOn || unsettled ? [] : this.#heads();
-    // Nobody sees what has to be looked at first.
+    // If the copy has to be checked first, it gets its heads only afterwards, so that nobody sees it before.
     const isLookedAt = verify || !takeLacking;
     const moved = [...(await this.#appender.end(isLookedAt ? [] : heads))];
     if (verify && !unsettled) await this.#compare();
@@ -190,7 +190,7 @@ class Bringing {
     }
   }
 
-  /** A head that is there moves only from where an earlier import left it: somebody may go on with the thread meanwhile. */
+  /** The heads to move. An existing head moves only if nobody has moved it since it was read. */
   #heads(): HeadMove[] {
     return [...this.#thread.heads].flatMap(([namespace, to]) => {
       const now = this.#there.heads.get(namespace);
@@ -198,7 +198,7 @@ class Bringing {
     });
   }
 
-  /** Whether a head didn't move, as somebody went on here meanwhile, and not from what was brought. */
+  /** Whether a head didn't move because this storage continued the thread meanwhile, but not from the imported head. */
   async #isElsewhere(moves: Appended["heads"]): Promise<boolean> {
     const elsewhere = moves.filter(({ namespace, head }) => head !== this.#thread.heads.get(namespace));
     if (elsewhere.length === 0) return false;
@@ -212,7 +212,7 @@ class Bringing {
     });
   }
 
-  /** Whether pending writes are there that no import brought: a run went on here. Imports name no writer. */
+  /** Whether a run has continued here: some pending writes aren't from an import. Imported writes have no writer. */
   async #wroteHere(): Promise<boolean> {
     for (const [key, batches] of this.#there.writes) {
       if (batches.some(({ taskId }) => isForeignMark(taskId))) return true;
@@ -223,7 +223,7 @@ class Bringing {
     return false;
   }
 
-  /** The pending writes that imports brought before. */
+  /** The pending writes of earlier imports. */
   async #writesThere(at: OutlineEntry): Promise<Compared> {
     const batches = this.#there.writes.get(entryKey(at)) ?? [];
     if (batches.length === 0) return nothingThere;
@@ -252,14 +252,14 @@ class Bringing {
     return { digest, writes: await placedWrites(this.#digests, each.writes, copy.writes) };
   }
 
-  /** Whether what is here of a checkpoint, beside what went on here, has all pending writes of the source. */
+  /** Whether the copy of a checkpoint has all pending writes of the source. It may have more, from runs that continued here. */
   async #hasWrites(each: SourceCheckpoint, copy: Compared): Promise<boolean> {
     const original = await this.#original(each, copy);
     this.#differing.push(...this.#differences(each, { ...copy, writes: original.writes }, original));
     return planWrites(copy.writes, original.writes).late.length === 0;
   }
 
-  /** Brings what is new or different of a checkpoint. */
+  /** Imports the new and changed parts of a checkpoint. */
   async #bring(each: SourceCheckpoint, copy: Compared, isThere: boolean): Promise<void> {
     const original = await this.#original(each, copy);
     const { late, replaces } = planWrites(copy.writes, original.writes);
@@ -288,7 +288,7 @@ class Bringing {
         .map((channel) => [channel, checkpoint.channel_versions[channel] ?? 0] as const)
         .filter(([channel, version]) => {
           const before = parent?.get(channel);
-          // A snapshot of a DeltaChannel isn't there again in the next checkpoint, whose version of the channel is the same.
+          // The snapshot of a DeltaChannel isn't repeated in the next checkpoint, although that has the same version of the channel.
           const isTaken = before?.value !== undefined && !Object.hasOwn(checkpoint.channel_values, channel);
           return before?.version !== version || isTaken;
         }),
@@ -300,7 +300,7 @@ class Bringing {
     return lostTo === undefined ? encoded : { ...encoded, record: { ...encoded.record, lostTo } };
   }
 
-  /** A mark from which on the pending writes count that follow it, and none from before. */
+  /** A rewind mark: of the checkpoint's pending writes, only those after it count. */
   async #replacing(each: SourceCheckpoint): Promise<(Address & WriteBatch)[]> {
     const at = this.#address(each);
     const before = currentWrites(this.#there.writes.get(entryKey(each)) ?? []).map(batchDigest);
@@ -333,7 +333,7 @@ class Bringing {
     return { threadId: this.#thread.threadId, namespace, checkpointId };
   }
 
-  /** What is stored of checkpoints, by key. */
+  /** The stored copies of the wanted checkpoints, by key. */
   async *#compared(wanted: Has): AsyncGenerator<[key: string, Compared]> {
     const { threadId } = this.#thread;
     const series = new Map();
@@ -352,7 +352,7 @@ class Bringing {
     }
   }
 
-  /** Compares what was brought with what is stored now. */
+  /** Compares the imported checkpoints with what is stored now. */
   async #compare(): Promise<void> {
     const { threadId } = this.#thread;
     const left = new Map(this.#originals);
@@ -382,7 +382,7 @@ function entryOf(key: string): OutlineEntry {
   return { namespace, checkpointId };
 }
 
-/** Whether a batch is a rewind mark, and not one with which an import replaced what it brought before. */
+/** Whether a batch is a rewind mark, other than those with which imports replace earlier imported writes. */
 function isForeignMark(taskId: string): boolean {
   const mark = rewindMark(taskId);
   return mark !== undefined && (mark.made.length > 0 || mark.undoable === true);
@@ -413,7 +413,7 @@ class Manifests {
     if ((this.#children.get(key) ?? 0) > 0) this.#known.set(key, manifest);
   }
 
-  /** The parent's manifest; undefined where there is no parent, or it isn't here. */
+  /** The parent's manifest; undefined if there is no parent, or if it isn't in this storage. */
   async parentOf(entry: SourceCheckpoint): Promise<Manifest | undefined> {
     const key = parentKey(entry);
     if (key === undefined) return undefined;

@@ -17,11 +17,11 @@ export const copyNames: OptionNames<CopyOptions> = {
 };
 
 /**
- * Brings threads from elsewhere into a storage of ours. Their ids, the ids of their checkpoints, parents, metadata and pending
- * writes stay what they are. May be killed at any moment and repeated: what is in the storage already isn't brought again, and
- * is compared with the source all the same. A thread that went on here is never wound back. A thread that can't be read or stored, because
- * a row of it is damaged for example, is among the report's differences, and the others are brought.
- * @throws InvalidOptionError; StratigraphError where the source can't be reached or the storage not be written
+ * Imports threads into a Stratigraph storage. Their ids, the ids of their checkpoints, parents, metadata and pending writes stay
+ * unchanged. May be killed at any moment and repeated: what the storage already has isn't imported again, but still compared with the
+ * source. A thread that has continued here is never set back. A thread that can't be read or stored, for example because a row is
+ * damaged, is listed in the report's differences, and the others are imported.
+ * @throws InvalidOptionError; StratigraphError if the source can't be reached or the storage can't be written
  */
 export async function importThreads(
   source: ThreadSource,
@@ -57,7 +57,7 @@ export async function importThreads(
   return tally.report(true);
 }
 
-/** Why a thread isn't here as it is in the source, where no checkpoint of it tells. */
+/** Why a thread differs from the source, if no difference of a checkpoint says it. */
 function toldOf(
   threadId: string,
   { unsettled, diverged, served, differences }: ImportedThread,

@@ -13,7 +13,7 @@ const codes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "STALE_READ",
 ]);
 
-/** Whether an error tells what is wrong with one thread: the others can still be copied. */
+/** Whether an error concerns one thread only, so that the others can still be copied. */
 export function isOfOneThread(error: unknown): error is StratigraphError {
   return StratigraphError.is(error) && codes.has(error.code);
 }

@@ -22,11 +22,11 @@ import { Appender } from "./appender.ts";
 import { onlyHead } from "./ownThreads.ts";
 import type { Difference } from "./report.ts";
 
-/** What became of a thread. */
+/** The result of moving a thread. */
 export interface MovedThread {
   readonly checkpoints: number;
   readonly writes: number;
-  /** It went on in the target since an earlier move, and also in the source. Nothing was changed. */
+  /** Both the target and the source have added to the thread since an earlier move. Nothing was changed. */
   readonly diverged: boolean;
   readonly differences: readonly Difference[];
 }
@@ -34,18 +34,18 @@ export interface MovedThread {
 /** How a thread is moved. */
 interface MoveThreadOptions {
   readonly verify: boolean;
-  /** Deletes the source's thread once its copy was compared, if nobody wrote to it since. */
+  /** Deletes the source's thread after its copy was compared, if nobody has written to it since. */
   readonly deletes: UnchangedDeleter | undefined;
 }
 
-/** How often a thread is copied at most, if it is written to meanwhile. */
+/** How many times a copy is tried at most, if the thread is written to meanwhile. */
 const mostTries = 3;
 
 /**
- * Copies a thread from one storage of ours to another, byte for byte: nothing is decoded to write it. A large one is read, appended and
- * read back in parts. What the target has already is left as it is.
- * @throws StratigraphError where one of them can't be reached; CorruptionError, or "KEY_MISSING" where the target's options don't
- * have the key that the source was encrypted with
+ * Copies a thread from one Stratigraph storage to another, byte for byte, without decoding it. A large thread is read, appended and
+ * read back in parts. What the target already has stays unchanged.
+ * @throws StratigraphError if a storage can't be reached; CorruptionError, or "KEY_MISSING" if the target's options don't have the key
+ * that the source was encrypted with
  */
 export async function moveThread(
   from: TierSaver,
@@ -117,7 +117,7 @@ async function thereOf(tier: Tier, threadId: string): Promise<There> {
   return { revision, records, heads, writes, blobs };
 }
 
-/** Whether records of a namespace show that a thread went on: its checkpoints, and the calls that were recorded. */
+/** Whether new records in a namespace mean that the thread has continued: checkpoints, or recorded calls. */
 function isOfThread(namespace: string): boolean {
   return !isReserved(namespace) || isKeptWhole(namespace);
 }
@@ -127,12 +127,12 @@ function wentOnThere({ keys }: ThreadReading, there: There): boolean {
   return [...there.records].some(([key, { namespace }]) => isOfThread(namespace) && !keys.has(key));
 }
 
-/** Whether the target has checkpoints that the source doesn't have, and the other way round. */
+/** Whether the target has records that the source doesn't have, and the source has records that the target doesn't have. */
 function isDiverged(reading: ThreadReading, there: There): boolean {
   return wentOnThere(reading, there) && [...reading.keys].some((key) => !there.records.has(key));
 }
 
-/** @param copy is told what is copied, to be compared later */
+/** @param copy gets the copied parts, to compare them later */
 async function append(
   tier: Tier,
   threadId: string,
@@ -155,7 +155,7 @@ async function append(
   return appender.appended;
 }
 
-/** @param known blobs that the target has; those of the part are added */
+/** @param known the hashes of the target's blobs; those of the part are added to it */
 async function appendPart(
   appender: Appender,
   { checkpoints }: ThreadPart,
@@ -197,7 +197,7 @@ async function copyTags(from: Tier, to: Tier, threadId: string): Promise<void> {
   if (tags.length > 0) await to.tagThread(threadId, tags);
 }
 
-/** Whether a record in the target says what the one in the source says: one of the two may have been re-encrypted. */
+/** Whether two records have the same contents although their bytes differ: one of them may have been re-encrypted. */
 async function isSame(from: TierSaver, to: TierSaver, copy: CheckpointRecord): Promise<boolean> {
   const { threadId, namespace, checkpointId } = copy;
   const at = { threadId, namespace, checkpointId };
@@ -231,7 +231,7 @@ async function verify(
       wentOn ||= !isCopied && isOfThread(namespace);
       const what = await copied.compare(listed);
       if (what !== undefined) differences.push({ threadId, namespace, checkpointId, what });
-      // Decoding one tells whether the target has the key.
+      // Decode the head: this fails if the target doesn't have the key.
       if (isCopied && head === checkpointId) await coder.decodeBody(record);
     }
   for (const { at, what } of copied.missing())

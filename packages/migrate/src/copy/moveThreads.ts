@@ -11,16 +11,16 @@ import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
 
 /** Options of {@link moveThreads}. */
 export interface MoveOptions extends CopyOptions {
-  /** What becomes of a thread in the source once its copy was verified. Default "keep". */
+  /** Whether a thread is kept in the source or deleted there after its copy was verified. Default "keep". */
   readonly source?: "keep" | "delete" | undefined;
 }
 
 const names: OptionNames<MoveOptions> = { ...copyNames, source: true };
 
 /**
- * Moves threads from one storage of ours to another, with side branches, the moves that forks recorded, tags and pending writes. The
- * stored bytes stay as they are, so that both need the same `encryption`. May be killed at any moment and repeated. A thread that can't be
- * read, because a row of it is damaged for example, stays where it is and is among the report's differences; the others are moved.
+ * Moves threads from one Stratigraph storage to another, with side branches, the moves that forks recorded, tags and pending writes. The
+ * stored bytes stay unchanged, so both storages need the same `encryption`. May be killed at any moment and repeated. A thread that
+ * can't be read, for example because a row is damaged, stays in the source and is listed in `differences`; the others are moved.
  * @throws InvalidOptionError; StratigraphError as the storages throw
  */
 export async function moveThreads(
@@ -60,8 +60,8 @@ export async function moveThreads(
 }
 
 /**
- * @throws InvalidOptionError where a checkpoint could be lost that somebody puts while the copy is compared. What it returns throws one where
- * a thread and its copy are one.
+ * @throws InvalidOptionError if the source can't delete on the condition that nobody wrote meanwhile, so that a checkpoint could be lost.
+ * The returned deleter throws one if a thread and its copy are the same stored thread.
  */
 function deleterOf({ tier }: TierSaver, to: TierSaver): UnchangedDeleter {
   if (!deletesUnchanged(tier))

@@ -2,14 +2,14 @@ import { StratigraphError, type Tier } from "@stratigraph/core";
 import { keepsLeases, layersOf } from "@stratigraph/core/internal";
 import { randomUUID } from "node:crypto";
 
-/** How long a lease stays that its process didn't give back. Milliseconds. */
+/** When a lease that isn't given back expires, in milliseconds. */
 const forMs = 60_000;
 
 /**
- * Whether a thread of two storages is in one place, so that deleting it in the one deletes it in the other: they are one storage, or share a
- * tier, or a shard. A lease that is taken in the one is looked for in the other. It has the thread's id for a name, as shards are chosen by it.
- * Tiers that keep no leases are compared as objects.
- * @throws StratigraphError "UNAVAILABLE" where another process asks the same at this moment
+ * Whether two storages keep a thread in the same place, so that deleting it in one deletes it in the other: they are one storage, or
+ * share a tier or a shard. The check takes a lease in one and looks for it in the other. The lease is named by the thread's id, as that
+ * decides the shard. Tiers without leases are compared as objects.
+ * @throws StratigraphError "UNAVAILABLE" if another process makes the same check at this moment
  */
 export async function isInOnePlace(from: Tier, to: Tier, threadId: string): Promise<boolean> {
   for (const mine of ownersIn(from))
@@ -38,7 +38,7 @@ function busy(threadId: string): StratigraphError {
   return new StratigraphError("UNAVAILABLE", message, { threadId });
 }
 
-/** The tiers that own threads: not copies of them. */
+/** The tiers that own threads, without those that only hold copies. */
 function ownersIn(tier: Tier): readonly Tier[] {
   return layersOf(tier).flatMap((layer) => (layer.role === "hot" ? [] : [layer.tier]));
 }

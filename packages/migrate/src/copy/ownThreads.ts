@@ -2,7 +2,7 @@ import type { Tier } from "@stratigraph/core";
 import type { SourceSelection } from "../contract/source.ts";
 
 /**
- * The ids of a storage of ours that are to be copied, sorted: threads are written meanwhile, which changes their order in the storage.
+ * The thread ids of a Stratigraph storage that are to be copied. They are sorted, as writes change the order in the storage.
  * Archived threads are among them.
  */
 export async function ownThreads(
@@ -16,5 +16,5 @@ export async function ownThreads(
   return ids.sort();
 }
 
-/** What is told of a thread that is listed, and has no checkpoints. */
+/** The difference that is reported for a thread that is listed but has no checkpoints. */
 export const onlyHead = "its checkpoints aren't in this storage; open it together with its archive";

@@ -8,20 +8,20 @@ export interface PlacedWrite extends SourceWrite {
   readonly digest: string;
 }
 
-/** What a copy of a checkpoint's pending writes lacks. */
+/** The pending writes of a checkpoint that its copy lacks. */
 export interface WritePlan {
-  /** Writes of the source that aren't in the copy as they are there. */
+  /** Writes of the source that the copy doesn't have, or that differ there. */
   readonly late: readonly PlacedWrite[];
   /**
-   * Whether one of them stands where the copy has another value. Most places keep the first value, so that adding them isn't enough: all
-   * of the checkpoint's writes are brought anew.
+   * Whether the copy has another write in the place of one of them. Most places keep the first value, so adding them isn't enough: all
+   * writes of the checkpoint are imported anew.
    */
   readonly replaces: boolean;
 }
 
 /**
- * Compares pending writes by task, place, channel and value. Task and place together decide in which order writes count, so that copies
- * with the same writes in the same places add up to the same.
+ * Compares pending writes by task, place, channel and value. Task and place decide in which order writes are applied, so the same
+ * writes in the same places have the same result.
  */
 export function planWrites(copy: readonly PlacedWrite[], source: readonly PlacedWrite[]): WritePlan {
   const left = new Map(copy.map((write) => [placeOf(write), write]));
@@ -51,8 +51,8 @@ function isSame(copy: PlacedWrite, source: PlacedWrite): boolean {
 }
 
 /**
- * The places of a source's writes. Where it doesn't tell them, they follow each other, in the places that the copy has for them.
- * @param copy of the checkpoint, in the order in which it counts
+ * Gives each write of a source its place. Writes without one get the copy's places of their task, one after the other.
+ * @param copy the copy's pending writes, in the order in which they are applied
  */
 export async function placedWrites(
   digests: Digests,
@@ -72,7 +72,7 @@ export async function placedWrites(
   return placed;
 }
 
-/** The places that a copy has for a task's writes, and then further ones. */
+/** The places of a task's writes in the copy, and then further ones. */
 function* placesOf(taskId: string, copy: readonly PlacedWrite[]): Iterator<number> {
   let next = 0;
   for (const write of copy) {

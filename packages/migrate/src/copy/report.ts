@@ -1,13 +1,13 @@
 import type { StratigraphError } from "@stratigraph/core";
 import type { MixedUp, Plan } from "../contract/source.ts";
 
-/** How far a copy is. */
+/** The progress of a copy. */
 export interface CopyProgress {
   /** Threads that are done. */
   readonly threads: number;
   /** Checkpoints that are done. */
   readonly checkpoints: number;
-  /** The thread under way. */
+  /** The current thread. */
   readonly threadId: string;
   readonly plan: Plan;
 }
@@ -16,17 +16,17 @@ export interface CopyProgress {
 export interface CopyOptions {
   /** Only these threads. Default: all. */
   readonly threadIds?: readonly string[] | undefined;
-  /** Go on after this thread: the `cursor` of an earlier report. What was copied before is recognised without it, too. */
+  /** Continue after this thread: the `cursor` of an earlier report. It only saves time: what was copied before is recognised anyway. */
   readonly after?: string | undefined;
   /** Whether everything is read back and compared as decoded values. Default true. */
   readonly verify?: boolean | undefined;
-  /** Ends the copy after the thread under way; the report then has a cursor. */
+  /** Ends the copy after the current thread; the report then has a cursor. */
   readonly signal?: AbortSignal | undefined;
   /** Called when a thread begins and ends, and every now and then in between. */
   readonly onProgress?: ((progress: CopyProgress) => void) | undefined;
 }
 
-/** A thread that isn't in the target as it is in the source, and why. */
+/** A difference between a thread in the target and in the source, and why. */
 export interface Difference {
   readonly threadId: string;
   readonly namespace?: string | undefined;
@@ -36,40 +36,40 @@ export interface Difference {
 
 /** What a copy did. */
 export interface CopyReport {
-  /** Whether every thread was gone through; false where the signal ended it. */
+  /** Whether every thread was processed; false if the signal ended the copy. */
   readonly complete: boolean;
-  /** Threads that were gone through. */
+  /** Threads that were processed. */
   readonly threads: number;
-  /** Threads of which nothing had to be copied any more. */
+  /** Threads that had nothing left to copy. */
   readonly skipped: number;
   /**
-   * Checkpoints that were copied. What another copy of the same thread brought meanwhile isn't counted, except where both wrote it at
-   * the same instant.
+   * Checkpoints that were copied. Those that another process copied meanwhile aren't counted, unless both wrote them at the same
+   * instant.
    */
   readonly checkpoints: number;
-  /** Pending writes that were copied, counted likewise. */
+  /** Pending writes that were copied, counted in the same way. */
   readonly writes: number;
-  /** Checkpoints that the target can't hold: side branches, for a saver that has none. */
+  /** Checkpoints that the target can't hold: side branches, if the target is a saver without them. */
   readonly leftOut: number;
   /** Whether the copies were compared with the originals. */
   readonly verified: boolean;
   /** Branches that the source itself had mixed up. They are copied as the source reads them. */
   readonly mixedUp: readonly MixedUp[];
-  /** Threads that went on in the target since an earlier copy, and also in the source: the target's stay as they are. */
+  /** Threads that both the target and the source have continued since an earlier copy. They stay unchanged in the target. */
   readonly diverged: readonly string[];
-  /** What isn't in the target as it is in the source. Empty where all is well. At most 1000 are listed. */
+  /** Differences between the target and the source. Empty if all is well. At most 1000 are listed. */
   readonly differences: readonly Difference[];
   /**
-   * Where to go on, if the copy isn't complete. Absent where nothing is left of one that isn't, as with a file: begin anew. Everything
-   * else in such a report is zero or empty.
+   * Where to continue if the copy isn't complete. Absent if an incomplete copy leaves nothing behind, as with a file: begin anew.
+   * Everything else in such a report is zero or empty.
    */
   readonly cursor?: string | undefined;
 }
 
-/** Most differences, and mixed-up branches, that a report lists. */
+/** How many differences, and how many mixed-up branches, a report lists at most. */
 const mostListed = 1000;
 
-/** Adds up what was done. */
+/** Adds up the numbers of a report. */
 export class Tally {
   readonly plan: Plan;
   readonly #verified: boolean;
@@ -96,7 +96,7 @@ export class Tally {
     this.#tell(threadId);
   }
 
-  /** A checkpoint was copied. */
+  /** Notes a copied checkpoint. */
   checkpoint(threadId: string): void {
     this.#copied += 1;
     if (this.#copied % 100 === 0) this.#tell(threadId);
@@ -110,13 +110,13 @@ export class Tally {
     this.#differences.push(...found.slice(0, mostListed - this.#differences.length));
   }
 
-  /** A thread went on on both sides, and was left alone. */
+  /** Notes a thread that both sides have continued, and that was left unchanged. */
   diverged(threadId: string): void {
     this.#diverged.push(threadId);
     this.#passed(threadId);
   }
 
-  /** A thread couldn't be copied. */
+  /** Notes a thread that couldn't be copied. */
   failed(threadId: string, error: StratigraphError): void {
     const { namespace, checkpointId, what = error.message } = error.data as Partial<Difference>;
     const place = checkpointId === undefined ? {} : { namespace, checkpointId };
@@ -124,7 +124,7 @@ export class Tally {
     this.#passed(threadId);
   }
 
-  /** A thread is done. */
+  /** Notes that a thread is done. */
   end(threadId: string, done: { checkpoints: number; writes: number; leftOut?: number }): void {
     if (done.checkpoints + done.writes === 0) this.#skipped += 1;
     this.#checkpoints += done.checkpoints;
@@ -149,7 +149,7 @@ export class Tally {
     };
   }
 
-  /** What is told of a copy that was interrupted, and of which nothing is left. */
+  /** The report of an interrupted copy that left nothing behind. */
   nothing(): CopyReport {
     const counts = { threads: 0, skipped: 0, checkpoints: 0, writes: 0, leftOut: 0 };
     return { complete: false, ...counts, verified: false, mixedUp: [], diverged: [], differences: [] };

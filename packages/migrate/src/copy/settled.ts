@@ -1,10 +1,10 @@
 import type { SourceThread, ThreadSource } from "../contract/source.ts";
 import type { ImportedThread } from "./importThread.ts";
 
-/** How often a thread is read at most, if the source writes to it meanwhile. */
+/** How many times a thread is read at most, if the source writes to it meanwhile. */
 const mostTries = 3;
 
-/** Brings a thread, and reads it again where the source wrote to it meanwhile, or another import reads it later and is further. */
+/** Imports a thread. Reads it again if the source wrote to it meanwhile, or if another import has read a later state of it. */
 export async function settled(
   source: ThreadSource,
   thread: SourceThread,

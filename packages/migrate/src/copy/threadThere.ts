@@ -2,14 +2,14 @@ import type { Tier } from "@stratigraph/core";
 import { isReserved, type CheckpointRecord, type StoredWriteBatch } from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
 
-/** What a storage of ours has of a thread already. */
+/** What a Stratigraph storage already has of a thread. */
 export interface ThreadThere {
   readonly revision: number;
-  /** By key, see `entryKey`. Without those that Stratigraph keeps for itself. */
+  /** Records by key, see `entryKey`. Those in Stratigraph's reserved namespaces are left out. */
   readonly records: ReadonlyMap<string, CheckpointRecord>;
-  /** Pending writes, likewise, of checkpoints that have some. */
+  /** Pending writes by the key of their checkpoint. */
   readonly writes: ReadonlyMap<string, readonly StoredWriteBatch[]>;
-  /** Of namespaces that have one. A thread whose copying was interrupted has none. */
+  /** Heads by namespace. A thread whose copying was interrupted has none. */
   readonly heads: ReadonlyMap<string, string>;
 }
 

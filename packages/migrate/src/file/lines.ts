@@ -6,14 +6,14 @@ import type { MixedUp } from "../contract/source.ts";
 export interface FirstLine {
   readonly format: typeof format;
   readonly version: number;
-  /** What the values were serialised with: "stratigraph", or the name of the class that was passed. */
+  /** The serializer of the values: "stratigraph", or the name of the class that was passed. */
   readonly serde: string;
 }
 
 /** Begins a thread. Each checkpoint of the outline follows on a line of its own. */
 export interface ThreadLine {
   readonly thread: string;
-  /** By namespace. */
+  /** The head of each namespace. */
   readonly heads: Readonly<Record<string, string>>;
   /** Parents before their children. */
   readonly outline: readonly (readonly [
@@ -25,7 +25,7 @@ export interface ThreadLine {
   readonly mixedUp?: readonly MixedUp[];
 }
 
-/** A value as its serializer wrote it: JSON stays readable, other bytes are base64. */
+/** A value as its serializer wrote it: JSON as it is, so that people can read it, other bytes as base64. */
 export type Value = { readonly json: unknown } | { readonly type: string; readonly base64: string };
 
 /** One checkpoint. */
@@ -34,11 +34,11 @@ export interface CheckpointLine {
     readonly namespace: string;
     readonly id: string;
     readonly run?: string;
-    /** Everything of LangGraph's checkpoint besides the values. */
+    /** LangGraph's checkpoint without the values. */
     readonly header: Readonly<Record<string, unknown>>;
     readonly metadata: Value;
     readonly values: Readonly<Record<string, Value>>;
-    /** Channels that have the value that they had in the line before, which is the parent's then. */
+    /** Channels whose value is that of the previous line, which is the parent's line if this list isn't empty. */
     readonly same: readonly string[];
     readonly writes: readonly {
       readonly task: string;
@@ -53,9 +53,9 @@ export interface CheckpointLine {
 /** Ends a thread. */
 export interface ThreadEndLine {
   readonly threadEnd: string;
-  /** Why the rest of the thread couldn't be read when it was exported. What is here of it isn't imported. */
+  /** Why the rest of the thread couldn't be read when it was exported. The part that is in the file isn't imported. */
   readonly failed?: string;
-  /** Of all lines before, from the thread's first one. */
+  /** The checksum of all lines of the thread before this one. */
   readonly sha256: string;
 }
 
@@ -69,10 +69,10 @@ export type Line = FirstLine | ThreadLine | CheckpointLine | EndLine;
 /** Names the format in a file's first line. */
 export const format = "stratigraph-threads";
 
-/** The version that is written, and the newest that is read. */
+/** The version of the format that is written, and the newest that can be read. */
 export const formatVersion = 1;
 
-/** The text of a value. JSON is put in as the serializer wrote it. */
+/** The text of a value. JSON is inserted as the serializer wrote it. */
 export async function valueText(serde: SerializerProtocol, value: unknown): Promise<string> {
   const [type, bytes] = await serde.dumpsTyped(value);
   if (type === "json") return `{"json":${Buffer.from(bytes).toString("utf8")}}`;
@@ -85,7 +85,7 @@ export async function valueIn(serde: SerializerProtocol, value: Value): Promise<
   return (await serde.loadsTyped(value.type, Buffer.from(value.base64, "base64"))) as unknown;
 }
 
-/** The error of a file that isn't what was written. */
+/** The error for a file that isn't as it was written. */
 export function damagedFile(path: string, what: string, cause?: unknown): StratigraphError {
   const message = `The file ${JSON.stringify(path)} is damaged: ${what}. Nothing of it was imported. Export the threads again.`;
   return new StratigraphError("CORRUPT", message, { path }, cause);

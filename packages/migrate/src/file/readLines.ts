@@ -12,7 +12,7 @@ const longestLine = 256 << 20;
 
 /**
  * The lines of a file, one at a time, each parsed; the checksums are compared on the way.
- * @throws StratigraphError "CORRUPT", "NEWER_FORMAT"; InvalidOptionError where it is no such file
+ * @throws StratigraphError "CORRUPT", "NEWER_FORMAT"; InvalidOptionError if it is no such file
  */
 export async function* readLines(path: string): AsyncGenerator<Line> {
   const [whole, thread] = [new Checksum(), new Checksum()];

@@ -4,8 +4,8 @@ import { messageOf } from "@stratigraph/core/internal";
 import type { OutlineEntry } from "../contract/source.ts";
 
 /**
- * Reads what a saver of LangGraph stored as a type and bytes, or as text.
- * @param what what it is, for messages, such as "the metadata"
+ * Decodes a value that a saver of LangGraph stored as a type and bytes, or as text.
+ * @param what the value's name in messages, such as "the metadata"
  */
 export type Decode = (
   what: string,
@@ -13,10 +13,10 @@ export type Decode = (
   bytes: Uint8Array | ArrayBuffer | string,
 ) => Promise<unknown>;
 
-/** A reader of stored values. Where a saver stored no type, it is "json", as in the official ones. */
+/** Makes a decoder of stored values. A value without a type counts as "json", as in the official savers. */
 export function decoderOf(serde: SerializerProtocol): Decode {
   return async (what, type, bytes) => {
-    // Drivers of SQLite differ in what they call bytes.
+    // Some SQLite drivers return bytes as an ArrayBuffer.
     const stored = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes;
     try {
       return (await serde.loadsTyped(type ?? "json", stored)) as unknown;
@@ -26,12 +26,12 @@ export function decoderOf(serde: SerializerProtocol): Decode {
   };
 }
 
-/** What a channel's value is called in messages. */
+/** The name of a channel's value in messages. */
 export function valueOf(channel: string): string {
   return `the value of channel ${JSON.stringify(channel)}`;
 }
 
-/** What a pending write is called in messages. */
+/** The name of a pending write in messages. */
 export function writeTo(channel: string): string {
   return `a pending write to channel ${JSON.stringify(channel)}`;
 }
@@ -42,7 +42,7 @@ class UndecodableError extends Error {
   }
 }
 
-/** Why a value can't be decoded. A parser's own words quote what is stored, and aren't passed on. */
+/** Why a value can't be decoded. A parser's own message isn't passed on, because it quotes the stored value. */
 function whyNot(cause: unknown): string {
   if (SerializationError.is(cause)) {
     const place = cause.path === "" ? "" : `${cause.path} is `;
@@ -53,8 +53,8 @@ function whyNot(cause: unknown): string {
 }
 
 /**
- * Reads one checkpoint of a source. What is wrong with the checkpoint itself is told with its place, so that the other threads can
- * be copied all the same.
+ * Reads one checkpoint of a source. If the checkpoint itself is damaged, the error names its place, so that the other threads can
+ * still be copied.
  * @throws StratigraphError "CORRUPT" or "UNREGISTERED_TYPE", whose `data` has the message without the place as `what`; other StratigraphErrors of `read`
  */
 export async function readAt<T>(

@@ -14,7 +14,7 @@ import type {
 export interface FileSourceOptions {
   /** *.jsonl, *.jsonl.gz or *.jsonl.zst. */
   readonly path: string;
-  /** What the values were serialised with. Default: Stratigraph's own. */
+  /** The serializer of the values. Default: Stratigraph's own. */
   readonly serde?: SerializerProtocol | undefined;
 }
 
@@ -32,7 +32,7 @@ export function fileSource({ path, serde = new StratigraphSerializer() }: FileSo
   };
 }
 
-/** What a file has, as its lines and checksums tell. */
+/** The contents of a file, according to its lines. */
 interface Contents {
   readonly plan: Plan;
   /** Threads of which a part is missing, and why. */
@@ -73,7 +73,7 @@ async function* threadsOf(
   }
 }
 
-/** The lines, for a loop in which others read some of them: `for await` alone would end the generator with the inner loop. */
+/** The lines, for a loop inside which other loops read on. With the plain generator, the end of an inner `for await` would end it. */
 async function* uninterrupted(lines: AsyncGenerator<Line>): AsyncGenerator<Line> {
   try {
     for (let next = await lines.next(); next.done !== true; next = await lines.next()) yield next.value;

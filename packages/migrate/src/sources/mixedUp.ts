@@ -5,13 +5,13 @@ import type { MixedUp, OutlineEntry } from "../contract/source.ts";
 export interface Versioned {
   readonly checkpointId: string;
   readonly versions: Readonly<Record<string, number | string>>;
-  /** LangGraph made it as a copy of a sibling, so that it has the sibling's values, too. */
+  /** Whether LangGraph made it as a copy of a sibling. Then it shares the sibling's values rightly. */
   readonly isCopy: boolean;
 }
 
 /**
  * The checkpoints whose values a saver stored under versions that another branch had used before: see {@link MixedUp}. Versions are
- * read only where there are branches.
+ * read only if there are branches.
  */
 export async function mixedUpIn(
   threadId: string,
@@ -44,7 +44,7 @@ function* clashes(
   entries: readonly OutlineEntry[],
   versioned: ReadonlyMap<string, Versioned>,
 ): Iterable<Pick<MixedUp, "checkpointId" | "sharesWith" | "channels">> {
-  /** By channel and version, the checkpoint that was the first to have it. */
+  /** For each version of a channel, the first checkpoint that has it. */
   const first = new Map<string, string>();
   for (const { checkpointId, parentId } of entries) {
     const own = versioned.get(checkpointId);
@@ -52,7 +52,7 @@ function* clashes(
     const before = parentId === undefined ? undefined : versioned.get(parentId)?.versions;
     const channels = new Map<string, string[]>();
     for (const [channel, version] of Object.entries(own.versions)) {
-      // Channels that say what runs next hold nothing that differs.
+      // The values of channels that say what runs next don't differ.
       if (before?.[channel] === version || (isControlChannel(channel) && channel !== "__start__")) continue;
       const key = JSON.stringify([channel, String(version)]);
       const other = first.get(key);

@@ -40,7 +40,7 @@ export interface MongoSourceOptions {
   readonly writes?: string | undefined;
   /** Default: Stratigraph's own, which reads LangGraph's format. Pass the one that the official saver had, if it had one. */
   readonly serde?: SerializerProtocol | undefined;
-  /** Closes the client, where it was opened for this. */
+  /** Closes the client, if it was opened for this source. */
   readonly close?: (() => Promise<void>) | undefined;
 }
 

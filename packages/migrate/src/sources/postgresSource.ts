@@ -30,7 +30,7 @@ export interface PostgresSourceOptions {
   readonly schema?: string | undefined;
   /** Default: Stratigraph's own, which reads LangGraph's format. Pass the one that the official saver had, if it had one. */
   readonly serde?: SerializerProtocol | undefined;
-  /** Closes the pool, where it was opened for this. */
+  /** Closes the pool, if it was opened for this source. */
   readonly close?: (() => Promise<void>) | undefined;
 }
 
@@ -38,8 +38,8 @@ export interface PostgresSourceOptions {
 const page = { threads: 500, outline: 5000, checkpoints: 50 };
 
 /**
- * The tables of the official PostgresSaver. Each thread is read in a transaction of its own, which is READ ONLY and sees one
- * snapshot, so that the official saver may go on writing meanwhile.
+ * Reads the tables of the official PostgresSaver. Each thread is read in a transaction of its own, which is READ ONLY and sees one
+ * snapshot, so that the official saver may continue to write meanwhile.
  */
 export function postgresSource(options: PostgresSourceOptions): ThreadSource {
   const { pool, schema = "public", serde = new StratigraphSerializer(), close } = options;
@@ -101,7 +101,7 @@ async function* idsOf(tables: Tables, after: string | undefined): AsyncGenerator
   }
 }
 
-/** @returns undefined, with nothing left open, where there is no such thread */
+/** @returns undefined if there is no such thread; then nothing is left open */
 async function threadOf(tables: Tables, threadId: string): Promise<SourceThread | undefined> {
   const client = await connected(tables);
   try {
@@ -141,7 +141,7 @@ async function openedThread(
         await query(tables, client, "pgEnd");
         client.release();
       } catch {
-        // Nothing was written, so that a connection that broke needs no more than to be thrown away.
+        // Nothing was written, so a broken connection is simply discarded.
         client.release(true);
       }
     },
@@ -248,7 +248,7 @@ async function checkpointIn(tables: Tables, values: PostgresValues, namespace: s
   };
 }
 
-/** Runs of entries of one namespace, each no longer than a page. */
+/** Splits the outline into pages; each has entries of one namespace only. */
 function* pagesOf(outline: readonly OutlineEntry[]): Iterable<readonly OutlineEntry[]> {
   let batch: OutlineEntry[] = [];
   for (const entry of outline) {

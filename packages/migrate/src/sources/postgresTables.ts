@@ -23,12 +23,12 @@ export interface Tables {
 /** What the source is called in messages. */
 export const postgresName = "the official PostgresSaver";
 
-/** A connection. @throws StratigraphError where there is none to be had */
+/** A connection. @throws StratigraphError if there is none to be had */
 export async function connected({ pool }: Tables): Promise<SourceClient> {
   return await reaching(postgresName, () => pool.connect());
 }
 
-/** The rows that a statement of sql/postgres.sql answers. @throws StratigraphError where the database refuses it */
+/** The rows that a statement of sql/postgres.sql answers. @throws StratigraphError if the database refuses it */
 export async function query<Row>(
   { schema }: Tables,
   client: SourceClient,

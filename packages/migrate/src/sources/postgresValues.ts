@@ -27,8 +27,8 @@ export class PostgresValues {
   }
 
   /**
-   * The values of a checkpoint, and the channels of which there is no row: for a channel without a value the official saver writes a
-   * row of type "empty", so that nothing was ever meant to be missing. Each version is told once.
+   * The values of a checkpoint, and the channels without a row. For a channel without a value the official saver writes a row of type
+   * "empty", so a missing row is a loss. Each version is reported once.
    */
   async of(
     namespace: string,
@@ -66,7 +66,7 @@ export class PostgresValues {
       const key = keyOf(channel, version);
       const kept = this.#kept.get(key);
       if (kept === undefined || kept.value === undefined) return [];
-      // What was used last goes last.
+      // The values that were used last are dropped last.
       this.#kept.delete(key);
       this.#kept.set(key, kept);
       return [[channel, kept.value] as const];

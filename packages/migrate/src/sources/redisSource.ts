@@ -22,7 +22,7 @@ export interface RedisSourceOptions {
   readonly command: RedisCommand;
   /** Default: Stratigraph's own, which reads LangGraph's format. */
   readonly serde?: SerializerProtocol | undefined;
-  /** Closes the client, where it was opened for this. */
+  /** Closes the client, if it was opened for this source. */
   readonly close?: (() => Promise<void>) | undefined;
 }
 
@@ -47,9 +47,9 @@ interface Keys {
 type Index = ReadonlyMap<string, readonly OutlineEntry[]>;
 
 /**
- * The keys of the official RedisSaver, found with SCAN and read with JSON.GET: its own list names ten checkpoints where nobody names a
- * limit, and asks RediSearch, which has a limit of its own. Ids are taken from inside the documents, as keys are ambiguous where an id
- * has a colon. There is no snapshot in Redis: stop the old saver, or import again afterwards.
+ * Reads the keys of the official RedisSaver with SCAN and JSON.GET. The saver's own `list` returns ten checkpoints if no limit is given,
+ * and uses RediSearch, which has a limit of its own. Ids are taken from inside the documents, as keys are ambiguous if an id has a
+ * colon. Redis has no snapshots: stop the old saver, or import again afterwards.
  */
 export function redisSource({
   command,
@@ -86,7 +86,7 @@ async function* threadsOf(
   }
 }
 
-/** Text that stands for itself in a pattern of Redis. */
+/** Escapes text for a Redis pattern, so that it matches only itself. */
 function escaped(text: string): string {
   return text.replaceAll(/[*?[\]\\^]/g, String.raw`\$&`);
 }
@@ -94,7 +94,7 @@ function escaped(text: string): string {
 async function indexOf({ command }: Keys, pattern: string): Promise<Index> {
   const found = new Set<string>();
   for (let cursor = "0"; ;) {
-    // SCAN may name a key twice.
+    // SCAN may return a key twice.
     const [next, page] = (await command("SCAN", cursor, "MATCH", pattern, "COUNT", "1000")) as [
       string,
       string[],
@@ -118,7 +118,7 @@ async function indexOf({ command }: Keys, pattern: string): Promise<Index> {
   return index;
 }
 
-/** The document of a key; undefined where it expired meanwhile. */
+/** The document of a key; undefined if it expired meanwhile. */
 async function documentAt<Document>(command: RedisCommand, key: string): Promise<Document | undefined> {
   const text = await command("JSON.GET", key);
   return text === null || text === undefined ? undefined : (JSON.parse(String(text)) as Document);
@@ -174,7 +174,7 @@ async function* checkpointsOf(
   threadId: string,
   outline: readonly OutlineEntry[],
 ): AsyncGenerator<SourceCheckpoint> {
-  /** By namespace, the values of the last checkpoint, by channel and version. */
+  /** For each namespace, the values of the last checkpoint, by channel and version. */
   const last = new Map<string, ReadonlyMap<string, unknown>>();
   for (const entry of outline)
     yield await readAt(redisName, threadId, entry, async () => {
@@ -197,8 +197,8 @@ async function* checkpointsOf(
 
 /**
  * Adds the values that a checkpoint's document lacks.
- * @param known values of the checkpoint before, by channel and version
- * @returns the values of this one, likewise
+ * @param known values of the previous checkpoint, by channel and version
+ * @returns the values of this checkpoint, by channel and version
  */
 async function addValues(
   keys: Keys,

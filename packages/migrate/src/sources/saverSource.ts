@@ -15,12 +15,13 @@ import type {
   ThreadSource,
 } from "../contract/source.ts";
 
-/** What is asked for at most. Named, as some savers answer with ten where nobody names a limit. */
+/** The limit that is passed to `list`. Without one, some savers return only ten. */
 const limit = 1_000_000;
 
 /**
- * Any saver as a source, by its public methods alone: `list` says what there is, `getTuple` what is in it. For the official savers,
- * reading what they store is safer, as `openSource` does: some of their lists leave things out. The saver isn't closed with it.
+ * Makes a source of any saver, with its public methods only: `list` returns the checkpoints, `getTuple` their contents. For the official
+ * savers, reading their storage directly is safer, as `openSource` does: some of their lists leave things out. Closing the source
+ * doesn't close the saver.
  */
 export function saverSource(saver: BaseCheckpointSaver): ThreadSource {
   const counted = new Map<string, number>();
@@ -58,7 +59,7 @@ async function* threadsOf(
     if (after !== undefined && threadId <= after) continue;
     const thread = await threadOf(saver, threadId);
     const found = thread?.outline.length ?? 0;
-    // More of them is a thread that goes on; fewer is a list that leaves things out.
+    // If there are more, the thread has continued. If there are fewer, the list leaves things out.
     if (found < counts.get(threadId)!)
       throw leavesOut(
         saver,
@@ -73,7 +74,7 @@ async function threadOf(saver: BaseCheckpointSaver, threadId: string): Promise<S
   if (entries === undefined) return undefined;
   const outline = parentsFirst(entries);
   const heads = await headsOf(saver, threadId, outline);
-  /** By checkpoint, what was read of its pending writes: all else of it never changes. */
+  /** For each checkpoint, the pending writes that were read. Nothing else of a checkpoint ever changes. */
   const read = new Map<string, string>();
   const digests = new Digests();
   return {
@@ -116,7 +117,7 @@ async function writesDigest(digests: Digests, each: SourceCheckpoint): Promise<s
   return JSON.stringify((await digests.of(each)).writes);
 }
 
-/** What `list` names, by thread, each thread's checkpoints oldest first. */
+/** The checkpoints that `list` returns, by thread, oldest first. */
 async function listed(
   saver: BaseCheckpointSaver,
   configurable: Record<string, unknown>,
@@ -173,8 +174,8 @@ async function* checkpointsOf(
 }
 
 /**
- * A checkpoint's pending writes. The saver hands them out in the order in which they count, which copies keep by the paths of tasks.
- * Only LangGraph's MemorySaver lets one see these. For others, a path that says the order stands in.
+ * A checkpoint's pending writes. The saver returns them in the order in which they are applied. Copies keep this order by the paths of
+ * the tasks, but only LangGraph's MemorySaver shows these. For other savers, a path that gives the order is made up.
  */
 function writesIn(
   saver: BaseCheckpointSaver,
@@ -184,7 +185,7 @@ function writesIn(
 ): SourceWrite[] {
   const key = JSON.stringify([threadId, namespace, checkpointId]);
   const stored = saver instanceof MemorySaver ? Object.values(saver.writes[key] ?? {}) : [];
-  // LangGraph before 1.5 keeps no path.
+  // LangGraph before 1.5 doesn't keep paths.
   const paths = new Map(
     stored.map(([taskId, , , ...path]: readonly unknown[]) => [taskId, String(path[0] ?? "")]),
   );

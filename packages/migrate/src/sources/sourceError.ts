@@ -2,7 +2,7 @@ import { SerializationError, StratigraphError, type ErrorCode } from "@stratigra
 
 type Advice = readonly [code: ErrorCode, sentence: string];
 
-/** By SQLSTATE, by its first two characters for a whole class, or by another code of a driver. */
+/** Advice by SQLSTATE, by the first two characters of one for a whole class, or by another code of a driver. */
 const byCode: Readonly<Record<string, Advice>> = {
   "22": ["CORRUPT", "What is stored there isn't what the official saver writes: repair it there."],
   "28": ["ACCESS_DENIED", "Check user and password of the URL."],
@@ -19,7 +19,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   XX002: ["CORRUPT", "One of its indexes is damaged: rebuild it with reindex."],
 };
 
-/** By what a driver says, where it has no code. The first match counts. */
+/** Advice by the message of a driver's error, if it has no code. The first match counts. */
 const byText: readonly (readonly [pattern: RegExp, ...Advice])[] = [
   [
     /WRONGPASS|NOAUTH|NOPERM|SASL|password|auth(?:entication|orized)/i,
@@ -43,7 +43,7 @@ const unreachable: Advice = [
   "Check the URL, and that the server runs and accepts connections from here; the call may be repeated.",
 ];
 
-/** An error of the driver of another saver's storage, as one that says what to do. The original is its cause. `data`: source. */
+/** Turns an error of a driver into one that says what to do. The original error is its cause. `data`: source. */
 export function sourceError(source: string, error: unknown): StratigraphError {
   if (StratigraphError.is(error)) return error;
   forgetArguments(error);
@@ -55,7 +55,7 @@ export function sourceError(source: string, error: unknown): StratigraphError {
 
 function adviceOf(error: unknown, why: string): Advice {
   const { code } = error as { readonly code?: unknown };
-  // A failed connection: whatever its host is called.
+  // The connection failed, whatever the code of the network error is.
   if (typeof code === "string" && /^E[A-Z]+$/.test(code)) return unreachable;
   const known = typeof code === "string" ? (byCode[code] ?? byCode[code.slice(0, 2)]) : undefined;
   if (known !== undefined) return known;
@@ -64,8 +64,8 @@ function adviceOf(error: unknown, why: string): Advice {
 }
 
 /**
- * Calls a method of another saver, which throws its driver's errors as well as its own: of a value that it can't decode, for example.
- * @throws StratigraphError for those of its driver; its own as they are
+ * Calls a method of another saver. This may throw errors of its driver, and of the saver itself, for example if it can't decode a value.
+ * @throws StratigraphError for errors of the driver; the saver's own errors unchanged
  */
 export async function throughSaver<T>(saver: object, call: () => Promise<T>): Promise<T> {
   try {
@@ -75,28 +75,28 @@ export async function throughSaver<T>(saver: object, call: () => Promise<T>): Pr
   }
 }
 
-/** Whether an error that another saver threw came from its driver: one of decoding has no code. */
+/** Whether an error that another saver threw came from its driver. Errors of decoding have no code. */
 export function isOfDriver(error: unknown): boolean {
   if (!(error instanceof Error) || StratigraphError.is(error) || SerializationError.is(error)) return false;
   return "code" in error || /^(?:Mongo|Redis|MaxRetries)|Connection|Timeout/.test(error.name + error.message);
 }
 
-/** What an error says, without the user and password of a URL. */
+/** The message of an error, without the user and password of a URL. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // A host with several addresses fails with an error for each of them, and an empty message.
+  // If a host has several addresses, the error has an empty message and an error for each address.
   const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : [];
   const text = error.message === "" && first !== undefined ? textOf(first) : error.message || error.name;
   return text.replaceAll(/\/\/[^/\s]*@/g, "//").replace(/\.$/, "");
 }
 
-/** Removes a command's arguments from an error of ioredis: they may be the password of a login, and causes are logged too. */
+/** Removes a command's arguments from an error of ioredis. They may hold a password, and causes are logged, too. */
 function forgetArguments(error: unknown): void {
   const failed = error as { command?: { readonly name?: unknown } } | undefined;
   if (failed?.command !== undefined) failed.command = { name: failed.command.name };
 }
 
-/** Does something with another saver's storage. @throws StratigraphError, see {@link sourceError} */
+/** Calls a function that uses another saver's storage. @throws StratigraphError, see {@link sourceError} */
 export async function reaching<T>(source: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call();

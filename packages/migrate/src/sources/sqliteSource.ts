@@ -27,7 +27,7 @@ export interface SqliteSourceOptions {
   readonly database: SqliteDatabase;
   /** Default: Stratigraph's own, which reads LangGraph's format. Pass the one that the official saver had, if it had one. */
   readonly serde?: SerializerProtocol | undefined;
-  /** Closes the database, where it was opened for this. */
+  /** Closes the database, if it was opened for this source. */
   readonly close?: (() => Promise<void>) | undefined;
 }
 

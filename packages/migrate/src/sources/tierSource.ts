@@ -15,12 +15,12 @@ interface OwnEntry extends OutlineEntry {
   readonly lostTo: string | undefined;
 }
 
-/** A thread of a storage of ours, which tells more than others do. */
+/** A thread of a Stratigraph storage, with more information than those of other sources. */
 export interface OwnThread extends SourceThread {
   readonly outline: readonly OwnEntry[];
 }
 
-/** A storage of ours as a source. The saver isn't closed with it. */
+/** A Stratigraph storage as a source. Closing it doesn't close the saver. */
 export function tierSource(saver: TierSaver): ThreadSource {
   return {
     name: saver.tier.name,
@@ -52,7 +52,7 @@ async function threadOf(saver: TierSaver, threadId: string): Promise<OwnThread |
     if (head !== undefined) heads.set(namespace, head);
   }
   if (entries.length === 0) return undefined;
-  // Listed newest first, and of all namespaces in turn.
+  // The listing is newest first, with the namespaces mixed.
   const outline = parentsFirst(entries.reverse().toSorted(byNamespace));
   return {
     threadId,
@@ -68,7 +68,7 @@ function byNamespace(a: OutlineEntry, b: OutlineEntry): number {
   return a.namespace === b.namespace ? 0 : a.namespace < b.namespace ? -1 : 1;
 }
 
-/** The child of each checkpoint that has one, by its key: that from which its namespace's head comes, or the first. */
+/** One child of each checkpoint that has any, by the checkpoint's key: the one on the line to the head, otherwise the first. */
 function childrenOnLine(
   outline: readonly OutlineEntry[],
   heads: ReadonlyMap<string, string>,

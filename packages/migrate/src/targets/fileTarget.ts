@@ -17,16 +17,16 @@ import { Checksum, readLines } from "../file/readLines.ts";
 
 /** Options of {@link fileTarget}. */
 export interface FileTargetOptions {
-  /** *.jsonl, *.jsonl.gz or *.jsonl.zst. One that is there is replaced once the new one is complete. */
+  /** *.jsonl, *.jsonl.gz or *.jsonl.zst. An existing file is replaced once the new one is complete. */
   readonly path: string;
-  /** What the values are serialised with. Default: Stratigraph's own. */
+  /** The serializer of the values. Default: Stratigraph's own. */
   readonly serde?: SerializerProtocol | undefined;
 }
 
 /**
- * A file of one JSON record per line. It is written under another name beside its place, and gets its own once it is complete and was
- * read back: what was there before stays until then, and nothing is left of an export that fails or is interrupted.
- * @throws InvalidOptionError where the end of the name says nothing
+ * A file with one JSON record per line. It is written under another name in the same folder, and renamed once it is complete and was
+ * read back. Until then an existing file stays. An export that fails or is interrupted leaves nothing behind.
+ * @throws InvalidOptionError if the file's name doesn't end in one of the known ways
  */
 export function fileTarget({ path, serde = new StratigraphSerializer() }: FileTargetOptions): ThreadTarget {
   const compression = compressionOf(path);
@@ -40,9 +40,9 @@ class FileTarget implements ThreadTarget {
   readonly #partial: string;
   readonly #serde: SerializerProtocol;
   readonly #file: WriteStream;
-  /** The file, or what compresses into it. */
+  /** The file, or the stream that compresses into it. */
   readonly #into: Writable;
-  /** Settles once everything is on the disk, or can't be written. */
+  /** Resolves once everything is on the disk; rejects if it can't be written. */
   readonly #written: Promise<void>;
   readonly #whole = new Checksum();
   readonly #thread = new Checksum();
@@ -55,7 +55,7 @@ class FileTarget implements ThreadTarget {
   constructor(path: string, serde: SerializerProtocol, compression: ReturnType<typeof compressionOf>) {
     this.name = `the file ${path}`;
     this.#path = path;
-    // Two exports at once don't write into one file. The end of the name says how it is compressed.
+    // The random mark keeps two exports at once from writing to the same file. The end of the name says how it is compressed.
     const mark = randomBytes(4).toString("hex");
     this.#partial = path.replace(/(\.jsonl(\.\w+)?)$/, `.partial-${mark}$1`);
     this.#serde = serde;
@@ -68,7 +68,7 @@ class FileTarget implements ThreadTarget {
       this.#into = compressor;
       this.#written = pipeline(compressor, this.#file);
     }
-    // Whoever writes next, or finishes, gets the error.
+    // The next call that writes or finishes gets the error.
     this.#into.on("error", () => undefined);
     this.#written.catch(() => undefined);
   }
@@ -89,7 +89,7 @@ class FileTarget implements ThreadTarget {
         wrote(each);
       }
     } catch (error) {
-      // Its lines can't be taken back: they are marked, so that nobody imports a part of a thread.
+      // Lines of the thread that were already written can't be removed. They are marked, so that nobody imports a part of a thread.
       if (isOfOneThread(error)) await this.#endThread(thread, done, { failed: error.message });
       throw error;
     }
@@ -122,7 +122,7 @@ class FileTarget implements ThreadTarget {
   async close(): Promise<void> {
     if (this.#isPlaced) return;
     for (const stream of [this.#into, this.#file]) stream.destroy();
-    // A stream that is still opening its file would create it afterwards.
+    // A stream that is still opening its file would create it after the removal.
     if (!this.#file.closed) await new Promise<void>((resolve) => this.#file.once("close", () => resolve()));
     await rm(this.#partial, { force: true });
   }
@@ -142,7 +142,7 @@ class FileTarget implements ThreadTarget {
     if (!this.#into.write("\n")) await this.#untilFailure(once(this.#into, "drain"));
   }
 
-  /** Waits for something, but not beyond a failure of the file: a stream whose end is gone never drains. */
+  /** Waits for `work`, but no longer than until the file fails: a stream whose destination is gone never drains. */
   async #untilFailure(work: Promise<unknown>): Promise<void> {
     const failure = this.#written.then(() => work);
     try {
@@ -187,7 +187,7 @@ class FileTarget implements ThreadTarget {
   }
 }
 
-/** Whether a channel has the value that it had in its parent: a version stands for a value. */
+/** Whether a channel has the same value as in the parent, which it has if its version is the same. */
 function isUnchanged(
   channel: string,
   versions: ChannelVersions,

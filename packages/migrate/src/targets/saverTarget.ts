@@ -15,7 +15,7 @@ import { throughSaver } from "../sources/sourceError.ts";
 
 /** Options of {@link saverTarget}. */
 export interface SaverTargetOptions {
-  /** Reads back what the saver stores. Default: by the saver's own public methods. */
+  /** Reads back what the saver stores. Default: a source that uses the saver's own public methods. */
   readonly source?: ThreadSource | undefined;
   /**
    * Whether the saver stores each checkpoint's values with it, so that branches can't be mixed up (SqliteSaver, MongoDBSaver,
@@ -23,11 +23,11 @@ export interface SaverTargetOptions {
    * values under version numbers, which branches share.
    */
   readonly branches?: boolean | undefined;
-  /** Closes what was opened with the saver. Default: nothing, as the saver belongs to the caller. */
+  /** Closes what was opened with the saver. Default: closes nothing, as the saver belongs to the caller. */
   readonly close?: (() => Promise<void>) | undefined;
 }
 
-/** Any saver as a target, by its own `put` and `putWrites`, so that its format stays its business. */
+/** Makes a target of any saver. It uses the saver's own `put` and `putWrites`, so it needn't know the saver's format. */
 export function saverTarget(saver: BaseCheckpointSaver, options: SaverTargetOptions = {}): ThreadTarget {
   const { source = saverSource(saver), branches = false, close = async () => undefined } = options;
   return {
@@ -65,7 +65,7 @@ class Writing {
     this.#how = how;
     this.#branches = branches;
     const { serde } = saver;
-    // What the saver's serializer doesn't keep, such as a Date, is its own business and no failure of the copy.
+    // If the saver's serializer loses something, such as the type of a Date, that is no failure of the copy.
     this.#digests = new Digests(async (value) => {
       const [type, bytes] = await serde.dumpsTyped(value);
       return (await serde.loadsTyped(type, bytes)) as unknown;
@@ -91,7 +91,7 @@ class Writing {
         done.checkpoints += 1;
       } else done.skipped += 1;
       this.#versions.set(key, each.checkpoint.channel_versions);
-      // Writes of a head may have come since an earlier export. Savers ignore those that they have.
+      // A head may have got further writes since an earlier export. Savers ignore writes that they already have.
       if (!isThere || heads.get(each.namespace) === each.checkpointId) {
         await this.#putWrites(each);
         if (!isThere) done.writes += each.writes.length;
@@ -102,8 +102,8 @@ class Writing {
   }
 
   /**
-   * A checkpoint as a saver can hold it that stores values under their versions. A value without a version is lost there, as LangGraph's
-   * own `__pregel_tasks` sometimes has, and so is one whose version came without a value before.
+   * The part of a checkpoint that a saver can hold if it stores values under their versions. Such a saver loses values without a version
+   * (LangGraph's own `__pregel_tasks` sometimes has one), and values whose version came without a value before.
    */
   #held(each: SourceCheckpoint): SourceCheckpoint {
     if (this.#branches) return each;
@@ -136,7 +136,7 @@ class Writing {
     await throughSaver(this.#saver, () => this.#saver.put(config, checkpoint, metadata, versions));
   }
 
-  /** What changed since the parent. Savers don't store the rest again. */
+  /** The versions that changed since the parent. Savers don't store the other values again. */
   #newVersions(each: SourceCheckpoint): ChannelVersions {
     const parent = parentKey(each);
     const before = parent === undefined ? undefined : this.#versions.get(parent);
@@ -146,15 +146,15 @@ class Writing {
 
   async #putWrites(each: SourceCheckpoint): Promise<void> {
     const config = this.#config(each, each.checkpointId);
-    // Savers before LangGraph 1.5 take no path.
+    // Savers before LangGraph 1.5 don't accept a path.
     const saver: {
       putWrites(...call: [...Parameters<BaseCheckpointSaver["putWrites"]>, path?: string]): Promise<void>;
     } = this.#saver;
     for (const taskId of new Set(each.writes.map((write) => write.taskId))) {
       const ofTask = each.writes.filter((write) => write.taskId === taskId);
-      // Savers number the others by their place in the call.
+      // Savers number regular writes by their place in the call.
       const [special, regular] = [ofTask.filter(isSpecial), ofTask.filter((write) => !isSpecial(write))];
-      // The order in which tasks count.
+      // The path decides the order in which the writes of tasks are applied.
       const path = ofTask[0]?.taskPath;
       for (const writes of [regular.sort((a, b) => (a.index ?? 0) - (b.index ?? 0)), special])
         if (writes.length > 0)
@@ -190,7 +190,7 @@ class Writing {
   }
 }
 
-/** Positions below zero are those of LangGraph's special channels, one each. */
+/** Whether a write is to one of LangGraph's special channels. Each of these has one position, below zero. */
 function isSpecial({ channel }: SourceWrite): boolean {
   return Object.hasOwn(WRITES_IDX_MAP, channel);
 }
@@ -200,8 +200,8 @@ function pairOf({ channel, value }: SourceWrite): PendingWrite {
 }
 
 /**
- * What a saver can hold of a thread. It takes the checkpoint with the greatest id for the head, so that nothing that lies after the
- * head is written.
+ * The keys of the checkpoints that are written. A saver takes the checkpoint with the greatest id for the head, so checkpoints after
+ * the head are left out.
  */
 function keptEntries({ outline, heads }: SourceThread, branches: boolean): ReadonlySet<string> {
   const byKey = new Map(outline.map((entry) => [entryKey(entry), entry]));

@@ -39,7 +39,7 @@ function needsOf(pending: PendingAppend): readonly (string | undefined)[] | unde
   return needed.size === 0 ? undefined : Array.from(needed, hashText);
 }
 
-/** Rows have the fields of the types append_…_1 of sql/000003.sql, which say what these mean. A field that is left out is null. */
+/** Rows have the fields of the types append_…_1 in sql/000003.sql, which explains them. A field that is left out is null. */
 class AppendLists {
   readonly #requests: object[] = [];
   readonly #records: object[] = [];

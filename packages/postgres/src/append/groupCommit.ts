@@ -15,13 +15,13 @@ interface AppendStatements {
   readonly appendThread: Statement;
 }
 
-/** Most requests in one statement, and most bytes of several requests: a larger request goes alone, without waiting for others. */
+/** Limits of a group, which shares one statement: requests, and bytes. A larger request goes alone, without waiting for others. */
 const mostRequests = 64;
 const mostBytes = 256 * 1024;
 
-/** A group that takes longer than this, in milliseconds, is held up, and the next one begins beside it. */
+/** A group that takes longer than this, in milliseconds, counts as held up: the next one begins without waiting for it. */
 const heldUpMs = 250;
-/** Most groups, and most lone requests, under way at once. Together they leave reads some of a pool of ten connections. */
+/** How many groups, and how many lone requests, may be under way at once. In a pool of ten connections, this leaves two for reads. */
 const mostGroups = 4;
 const mostAlone = 4;
 
@@ -30,9 +30,9 @@ type InContext = <T>(work: () => T) => T;
 interface Waiting {
   readonly request: PendingAppend;
   readonly sinceMs: number;
-  /** It goes in a statement of its own: it is large, another writer had locked its thread, or its group failed. */
+  /** It gets a statement of its own, because it is large, another writer had locked its thread, or its group failed. */
   readonly alone: boolean;
-  /** Calls in the asynchronous context of whoever asked, for spans: by itself a statement has that of whoever it waited for. */
+  /** Runs work in the caller's asynchronous context, for spans. Otherwise a statement could run in the context of another call. */
   readonly inContext: InContext | undefined;
   readonly resolve: (rows: readonly AppendRow[]) => void;
   readonly reject: (error: unknown) => void;
@@ -141,7 +141,7 @@ export class GroupCommit {
       const { append, appendThread } = this.#statements;
       const query: PgQuery = {
         ...(threadId === undefined ? append : appendThread),
-        // In a group only some requests may meet a lock. Each is tried alone then, so that the others don't wait for it.
+        // Perhaps only some requests of a group meet a lock. Then each is tried alone, so that the others don't wait for it.
         repeated: group.length > 1 ? "unlessLocked" : "all",
         threadId,
         batch: group.length,
@@ -160,7 +160,7 @@ export class GroupCommit {
     } catch (error) {
       if (group.length > 1 && !meetsAll(error)) return group;
       for (const { reject } of group) reject(error);
-      // Requests that came before the statement began have waited as long as it: a server that is away gets no more time from them.
+      // Requests that came before the statement began have waited at least as long. They fail with it, instead of waiting once more.
       if (meetsAll(error)) this.#giveUp(sinceMs, error);
     }
     return locked;

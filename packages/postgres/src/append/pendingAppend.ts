@@ -1,6 +1,6 @@
 import { goesOn, type AppendRequest, type AppendWritesRequest } from "@stratigraph/core/tier";
 
-/** A call of append() or appendWrites() that is yet to be sent. Its bytes are still where the caller has them. */
+/** A call of append() or appendWrites() that is yet to be sent. Its bytes are still in the caller's buffers. */
 export interface PendingAppend extends AppendRequest {
   /** It continues a thread rather than beginning one. */
   readonly goesOn: boolean;

@@ -2,7 +2,7 @@ import { StratigraphError } from "@stratigraph/core";
 import { CallGate, Observation, type CallObservation } from "@stratigraph/core/internal";
 import type { PgQuery, PgResult } from "./client.ts";
 
-/** Makes a call, and tells who watches how it began and ended. Where nobody does, this costs nothing, not even a promise. */
+/** Makes a call, and reports its start and its end to observers. Without observers this costs nothing, not even a promise. */
 export function observedCall(tier: string, query: PgQuery, work: () => Promise<PgResult>): Promise<PgResult> {
   const { method, threadId, batch } = query;
   const observation: CallObservation | undefined = Observation.of({
@@ -19,7 +19,7 @@ export function observedCall(tier: string, query: PgQuery, work: () => Promise<P
   }));
 }
 
-/** Bytes of arguments or columns: those of long ones count, and of short ones nearly all. Undefined for none. */
+/** Bytes of arguments or columns, roughly: numbers aren't counted, and strings by their characters. Undefined if there are none. */
 function sizeOf(values: readonly unknown[]): number | undefined {
   let bytes = 0;
   for (const value of values) {

@@ -1,4 +1,4 @@
-/** A statement as every driver takes it (text with $1 … $n, and values), with what time limits, retries and traces need to know. */
+/** A statement as every driver takes it (text with $1 … $n, and values), and settings for time limits, retries and traces. */
 export interface PgQuery {
   readonly text: string;
   readonly values?: readonly unknown[];
@@ -42,7 +42,7 @@ export interface PgPoolClient {
 
 /** What the tier needs of a database: it runs statements, each within a time limit. */
 export interface Executor {
-  /** The pool in use; absent where the database is embedded. */
+  /** The pool in use; absent if the database is embedded. */
   readonly pool?: PgPool | undefined;
   /**
    * Counts the call ({@link enter}) while it runs the statement ({@link send}).

@@ -89,7 +89,7 @@ export function isTransient(error: unknown): boolean {
   return isConnectionFailure(error) || isLockFailure(error) || isReadOnly(error);
 }
 
-/** Whether the pool was ended by whoever opened it. */
+/** Whether the pool was ended by its owner. */
 export function isClosedPool(error: unknown): boolean {
   return says(error, /after calling end on the pool/i);
 }

@@ -19,7 +19,7 @@ const advice: Readonly<Record<string, readonly [code: ErrorCode, sentence: strin
   EDQUOT: ["STORAGE_FULL", "The quota of this user is used up. Free space and repeat the call."],
 };
 
-/** Numbers that PGlite's file system has for errors (WASI), which it throws without a name or a message. */
+/** Names of the error numbers (WASI) that PGlite's file system throws without a name or a message. */
 const wasiNames: Readonly<Record<number, string>> = {
   2: "EACCES",
   19: "EDQUOT",
@@ -31,7 +31,7 @@ const wasiNames: Readonly<Record<number, string>> = {
   69: "EROFS",
 };
 
-/** With less free space than this, whatever fails fails for that. In bytes; a segment of the log takes 16 MB. */
+/** With less free space than this, in bytes, an error without a code is put down to it. A segment of the log takes 16 MB. */
 const leastFree = 1_000_000;
 
 /** A StratigraphError that says why the folder of an embedded database can't be opened. The original is its cause. */
@@ -60,7 +60,7 @@ function codeOf(error: unknown): string | undefined {
   return errno === undefined ? undefined : wasiNames[errno];
 }
 
-/** Whether there is no space left. PostgreSQL's own message of that doesn't get out of PGlite's set-up. */
+/** Whether no space is left. PostgreSQL's own message about that is lost in PGlite's set-up. */
 function isFull(folder: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(folder);

@@ -22,13 +22,13 @@ interface Holder extends Omit<ProcessName, "machine"> {
 }
 
 /**
- * How often a holder renews its lock, and after how long without that a holder on another machine or in another container counts as
- * gone; in milliseconds. A holder on this machine is asked for by its process id.
+ * How often a holder renews its lock, and after how long without a renewal a holder on another machine or in another container counts
+ * as gone, in milliseconds. A holder on this machine is looked up by its process id.
  */
 const renewMs = 5_000;
 const silentMs = 60_000;
 
-/** After this time, in milliseconds, the marker of a process that takes a stale lock away counts as left behind. */
+/** After this time, in milliseconds, the marker of a process that removes a stale lock counts as left behind. */
 const breakingMs = 10_000;
 
 /** Error codes of file systems without hard links. */
@@ -40,7 +40,7 @@ function isGone(file: string, holder: Holder): boolean {
   return liveness === "elsewhere" ? silenceOf(file) > silentMs : liveness === "dead";
 }
 
-/** For how long a lock wasn't renewed, in milliseconds. Both times are of the clock that the file system has. */
+/** How long ago a lock was last renewed, in milliseconds. Both times are taken from the file system's clock. */
 function silenceOf(file: string): number {
   const draft = `${file}.${randomUUID()}`;
   writeFileSync(draft, "");
@@ -77,7 +77,7 @@ function create(file: string, content: string): boolean {
   }
 }
 
-/** For file systems without hard links. Another process may see the file without its content, and counts it as held for a while. */
+/** For file systems without hard links. Another process may see the file without its content; it then takes it for held for a while. */
 function createBare(file: string, content: string): boolean {
   try {
     writeFileSync(file, content, { flag: "wx" });
@@ -103,7 +103,7 @@ function breakStale(file: string): void {
   }
   try {
     const holder = holderOf(file);
-    // A lock without a readable holder may be in the making.
+    // A lock without a readable holder may be one that another process is just creating.
     if (holder === undefined ? ageOf(file) > breakingMs : isGone(file, holder)) rmSync(file, { force: true });
   } finally {
     rmSync(breaker, { force: true });
@@ -112,8 +112,8 @@ function breakStale(file: string): void {
 
 /**
  * Locks a folder for this process: PGlite has no lock of its own, and two processes on one folder destroy the database. The lock
- * of a killed process is recognised by process id and start time, and taken over; that of one in another container or on another
- * machine, once it wasn't renewed for a minute.
+ * of a killed process is recognised by process id and start time, and taken over. The lock of a process in another container or on
+ * another machine is taken over once it wasn't renewed for a minute.
  * @returns a function that releases the lock
  * @throws StratigraphError "LOCKED" naming the holder
  */
@@ -146,7 +146,7 @@ export function lockFolder(folder: string): () => void {
   );
 }
 
-/** Tells others that the holder is alive: writes the first byte again, so that the file has a new time. */
+/** Shows other processes that the holder is alive: writes the first byte again, so that the file has a new time. */
 function renew(file: string, mine: Holder): void {
   if (holderOf(file)?.token !== mine.token) return;
   try {
@@ -157,7 +157,7 @@ function renew(file: string, mine: Holder): void {
       closeSync(opened);
     }
   } catch {
-    // The next renewal tries again; there are eleven in the time after which the lock would count as left behind.
+    // The next renewal tries again. There are eleven more before the holder counts as gone.
   }
 }
 

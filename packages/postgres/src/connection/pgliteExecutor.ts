@@ -165,7 +165,7 @@ export async function openPgLite(
     const isNew = !existsSync(data) && putNew(data);
     const database = await PGlite.create(data).catch(async (error: unknown) => {
       if (!isNew) throw error;
-      // Another version of PGlite may not take what is shipped: it makes its own.
+      // Another version of PGlite may refuse the shipped database. Let it create one.
       rmSync(data, { recursive: true, force: true });
       return await PGlite.create(data);
     });
@@ -185,7 +185,7 @@ function locked(folder: string): () => void {
 }
 
 async function importPgLite(): Promise<typeof PgLiteModule> {
-  // In a try of the same function: bundlers then leave a package that isn't installed to run time.
+  // If import() stands in a try of the same function, bundlers accept that the package isn't installed.
   try {
     return await import("@electric-sql/pglite");
   } catch (cause) {

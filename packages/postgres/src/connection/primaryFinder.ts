@@ -1,13 +1,13 @@
 /** What a server says of itself. */
 export interface ServerState {
   readonly writable: boolean;
-  /** Grows at each promotion; 0 where the server doesn't tell. */
+  /** Grows at each promotion; 0 if the server doesn't say. */
   readonly timeline: number;
 }
 
 /**
- * How long other servers are waited for once one was found that takes writes, in milliseconds: the first may be an old primary next door,
- * and the new one in another region, where connecting takes seven or eight round trips.
+ * How long to wait for the other servers once one that takes writes was found, in milliseconds. The first may be an old primary nearby,
+ * and the new primary may be in another region, where connecting takes seven or eight round trips.
  */
 const graceMs = 1000;
 
@@ -23,14 +23,14 @@ export class NoPrimaryError extends Error {
 
 /**
  * Finds which of several servers takes writes: the one on the latest timeline, if there are several. A server on an earlier timeline than
- * this process has seen was the primary before a failover; it is never taken again, also if it came back without knowing of that.
+ * this process has seen was the primary before a failover; it is never taken again, even if it came back without knowing of the failover.
  */
 export class PrimaryFinder {
   readonly #urls: readonly string[];
   readonly #ask: (url: string) => Promise<ServerState>;
   #latest = 0;
 
-  /** @param ask takes a limited time */
+  /** @param ask has to end within a limited time */
   constructor(urls: readonly string[], ask: (url: string) => Promise<ServerState>) {
     this.#urls = urls;
     this.#ask = ask;
@@ -63,7 +63,7 @@ export class PrimaryFinder {
   }
 }
 
-/** Why no server was found: a server that can't be reached may be the primary, so that is told before those that are standbys. */
+/** Why no server was found. A server that can't be reached may be the primary, so its error comes before those of standbys. */
 function reasonOf({ errors }: AggregateError): unknown {
   const causes = errors as unknown[];
   const other = causes.find((error) => !(error instanceof NoPrimaryError));

@@ -8,8 +8,8 @@ interface OpenPool {
 }
 
 /**
- * A pool of connections to whichever of several servers takes writes. After a failure of a connection, or of a server that is read-only,
- * the primary is looked for anew. It repeats nothing; the executor does.
+ * A pool of connections to the primary, the one of several servers that takes writes. It looks for the primary again after a connection
+ * failed or the server was read-only. It repeats no statement; the executor does.
  */
 export class PrimaryPool implements PgPool {
   readonly #find: () => Promise<string>;
@@ -27,7 +27,7 @@ export class PrimaryPool implements PgPool {
     this.#open = open;
   }
 
-  /** Of the server in use; nothing before one was found. */
+  /** The options of the pool in use; empty while no primary is known. */
   get options(): object {
     return this.#current?.pool.options ?? {};
   }
@@ -56,7 +56,7 @@ export class PrimaryPool implements PgPool {
     this.#ended = true;
     const state = this.#current;
     this.#current = undefined;
-    // Otherwise the last statement closes it.
+    // If statements are under way, the last one closes the pool.
     if (state?.calls === 0) await state.pool.end?.();
   }
 

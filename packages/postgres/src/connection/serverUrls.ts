@@ -1,12 +1,12 @@
 import { InvalidOptionError } from "@stratigraph/core";
 
-/** Values of target_session_attrs that a server which takes writes has. */
+/** Values of target_session_attrs that a server that takes writes satisfies. */
 const writing: ReadonlySet<string> = new Set(["any", "primary", "read-write"]);
 
 /**
- * The connection strings of the servers that a connection string names, one each: `postgresql://user@a:5432,b:5432/db` names two, as
- * libpq reads it. node-postgres knows one server per connection string.
- * @throws InvalidOptionError if a host is missing, or it asks for a standby (target_session_attrs). It shows no login.
+ * Splits a connection string into one for each server that it names: `postgresql://user@a:5432,b:5432/db` names two, as libpq reads
+ * it. node-postgres knows one server per connection string.
+ * @throws InvalidOptionError if a host is missing, or a standby is wanted (target_session_attrs). The error shows no login.
  */
 export function serverUrlsOf(url: string): readonly string[] {
   const [, scheme = "", authority = "", rest = ""] = /^([a-z]+:\/\/)([^/?#]*)(.*)$/is.exec(url) ?? [];

@@ -39,7 +39,7 @@ export class NoAnswerError extends Error {
 
 /**
  * Settles as `promise` does if it settles within `ms` milliseconds.
- * @param since tells the instant from which `ms` count; it is asked again whenever they have passed. Default: from now
+ * @param since returns the instant from which `ms` count; it is called again whenever they have passed. Default: from now
  * @throws NoAnswerError
  */
 export function within<T>(promise: Promise<T>, ms: number, since?: () => number): Promise<T> {

@@ -3,10 +3,10 @@ import type { PgPool, PgPoolClient } from "../connection/client.ts";
 import type { PoolPlace } from "./poolPlace.ts";
 import type { ServerFacts } from "./serverFacts.ts";
 
-/** From which part of the server's connections on being used there is a warning. */
+/** There is a warning if at least this part of the server's connections is in use. */
 const crowded = 0.85;
 
-/** Whether the pool fits into what the server allows. @param pool most connections of the pool, where it says */
+/** Whether the server allows as many connections as the pool has. @param pool how many these are at most; undefined if unknown */
 export function poolFinding(
   pool: number | undefined,
   { maxConnections, reserved, connected }: ServerFacts,
@@ -28,12 +28,12 @@ export function poolFinding(
   return { status: "ok", found };
 }
 
-/** How often two connections are asked who serves them: other work may be served in between. */
+/** How often two connections are asked which process serves them: other work may be served in between. */
 const rounds = 10;
 
 /**
- * Whether a pooler stands between, and in which mode. Only in transaction mode is a connection served by several processes of the
- * server, or two connections by the same one.
+ * Whether there is a pooler in front of the server, and in which mode. Only in transaction mode is a connection served by several
+ * processes of the server, or two connections by the same one.
  * @param backend the statement that asks for that process
  */
 export async function poolerFinding(
@@ -55,7 +55,7 @@ export async function poolerFinding(
           "A pooler in transaction mode (PgBouncer or alike) stands between, which is fine: no statement is named, no session is kept. " +
           "Settings in the URL (options=…) would not be.",
       };
-    // pg keeps the number that it was told when it connected. A pooler tells one of its own.
+    // pg keeps the process number that it received when it connected. A pooler sends a number of its own.
     const { processID } = clients[0] as { readonly processID?: unknown };
     if (typeof processID === "number" && !served[0]!.has(processID))
       return {

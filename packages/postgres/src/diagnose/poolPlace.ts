@@ -2,15 +2,15 @@ import type { PgPool } from "../connection/client.ts";
 
 /** Where a pool leads to, without user and password. */
 export interface PoolPlace {
-  /** Absent where the pool doesn't say. */
+  /** Absent if the pool doesn't say. */
   readonly host?: string | undefined;
   readonly port?: string | undefined;
   readonly database?: string | undefined;
-  /** Most connections of the pool, where it says. */
+  /** How many connections the pool has at most; absent if it doesn't say. */
   readonly connections?: number | undefined;
 }
 
-/** Port of PostgreSQL where none is named. */
+/** PostgreSQL's port if none is named. */
 const standardPort = "5432";
 
 /** Where a pool leads to, from what it was opened with. */
@@ -38,7 +38,7 @@ export function placeOf(pool: PgPool | undefined): PoolPlace {
   };
 }
 
-/** The place for people. */
+/** The place as text for people. */
 export function placeText({ host, port }: PoolPlace): string {
   return host === undefined ? "PostgreSQL" : `PostgreSQL at ${host}:${port}`;
 }
@@ -50,7 +50,7 @@ export function placeTest({ host, port, database }: PoolPlace): string {
   return `pg_isready -h ${quoted(host)} -p ${port} && psql -h ${quoted(host)} -p ${port} -U USER${named} -c '\\conninfo'`;
 }
 
-/** An argument for a shell. */
+/** Quotes an argument for a shell. */
 function quoted(text: string): string {
   return /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

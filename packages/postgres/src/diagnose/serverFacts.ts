@@ -12,7 +12,7 @@ export interface ServerFacts {
   readonly standby: boolean;
   readonly readOnly: boolean;
   readonly maxConnections: number;
-  /** Of these, those that only superusers get. */
+  /** How many of these only superusers get. */
   readonly reserved: number;
   /** How many are open now, of all clients. */
   readonly connected: number;

@@ -83,7 +83,7 @@ async function applied(executor: Executor, text: string): Promise<void> {
   }
 }
 
-/** The schema's migrations; none where it was never set up. @throws StratigraphError */
+/** The schema's migrations; none if it was never set up. @throws StratigraphError */
 export async function installed(
   executor: Executor,
   statement: Statement,

@@ -80,7 +80,7 @@ export function statementsIn(schema: string) {
   } as const satisfies Record<string, Statement>;
 }
 
-/** The statement that sets a schema up, for setup() and for people with psql. It does nothing where that is done already. */
+/** The statement that sets a schema up, for setup() and for people with psql. It does nothing if that is done already. */
 export function setupSql(schema: string, options: { createSchema?: boolean } = {}): string {
   const parts: string[] = [
     sql.setupBegin,

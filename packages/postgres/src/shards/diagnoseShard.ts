@@ -4,7 +4,7 @@ import type { DiagnoseRequest, Diagnosis } from "@stratigraph/core/tier";
 import type { Shard } from "./shard.ts";
 import { checkIdentity } from "./shardIdentity.ts";
 
-/** Whether a database is the shard for which it is given. Nothing where it can't be asked, which the tier's own checks tell. */
+/** Checks that a database is the shard of its place. Finds nothing if it can't be asked: the tier's own checks report that. */
 export async function diagnoseShard(
   shard: Shard,
   family: string | undefined,

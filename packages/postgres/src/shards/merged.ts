@@ -1,6 +1,6 @@
 /**
- * Merges sequences that are each in order into one. Takes from each only what is needed next; ending the iteration ends all of them.
- * @param precedes whether `a` comes before `b`; of equal ones the later sequence's comes last
+ * Merges sorted sequences into one. Takes from each only what is needed next; ending the iteration ends all of them.
+ * @param precedes whether `a` comes before `b`; if neither does, the item of the earlier sequence comes first
  */
 export async function* merged<T>(
   sequences: readonly AsyncIterable<T>[],

@@ -6,21 +6,21 @@ import type { Shard } from "./shard.ts";
 import { noIdentity, type ShardIdentity } from "./shardIdentity.ts";
 
 /**
- * Sets up the databases of a set, and makes each the shard for which it is given. A set that was set up before may be opened while
- * some of its databases can't be reached: that is traced ("unreachable"), and they are checked when they are first used.
+ * Sets up the databases of a set, and makes each the shard of its place in the list. A set that was set up before may be opened while
+ * some of its databases can't be reached: these are traced ("unreachable"), and checked when they are first used.
  * @returns the family of the set
- * @throws StratigraphError "MISCONFIGURED" where a database is another shard, or isn't empty; "NOT_SET_UP" under `verifyOnly`;
+ * @throws StratigraphError "MISCONFIGURED" if a database is another shard, or isn't empty; "NOT_SET_UP" under `verifyOnly`;
  * what setting up throws
  */
 export async function setUpShards(shards: readonly Shard[], options: SetupOptions): Promise<string> {
-  // What is there is checked before anything is created, so that a wrong list changes nothing.
+  // All databases are looked at before anything is created, so that a wrong list changes nothing.
   const found = new Map<Shard, ShardIdentity>();
   const [first] = shards as readonly [Shard];
   const look = async (shard: Shard): Promise<void> => {
     const identity = await shard.identityIfSetUp();
     if (identity !== undefined) found.set(shard, identity);
   };
-  // The first one before the others: if it says that the set is complete, they have been claimed before they are looked at.
+  // Look at the first one before the others: if it says that the set is complete, the others were claimed before.
   const lookedAtFirst = look(first);
   const here = await reachable(shards, async (shard) => {
     if (shard === first) return await lookedAtFirst;
@@ -42,14 +42,14 @@ export async function setUpShards(shards: readonly Shard[], options: SetupOption
   await Promise.all(here.map((shard) => shard.setUp(options)));
   if (missing === undefined) return known!;
   if (options.verifyOnly === true) throw noIdentity(missing, false);
-  // Everybody claims the first one first, so that its family is everybody's.
+  // Every process claims the first shard first, so that all of them use its family.
   const { family } = found.get(first) ?? (await first.claim(known ?? randomUUID()));
   for (const shard of shards) if (!shard.isChecked) shard.accept(await shard.claim(family), family);
   await first.complete();
   return family;
 }
 
-/** The shards that can be reached. @throws what a call throws, and "UNAVAILABLE" where none can be reached */
+/** The shards that can be reached. @throws what a call throws, and "UNAVAILABLE" if none can be reached */
 async function reachable(
   shards: readonly Shard[],
   call: (shard: Shard) => Promise<void>,

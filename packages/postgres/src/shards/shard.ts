@@ -10,7 +10,7 @@ export class Shard {
   readonly tier: PostgresTier;
   /** From 0. */
   readonly number: number;
-  /** How many there are. */
+  /** How many shards there are. */
   readonly shards: number;
   readonly #executor: Executor;
   readonly #sql: ReturnType<typeof statementsIn>;
@@ -39,12 +39,12 @@ export class Shard {
     await setUp(this.#executor, this.tier.schema, options);
   }
 
-  /** What the database says that it is; undefined where it says nothing. @throws StratigraphError */
+  /** The identity that is stored in the database; undefined if there is none. @throws StratigraphError */
   async identity(): Promise<ShardIdentity | undefined> {
     return identityIn((await this.#executor.run(this.#sql.shard)).rows);
   }
 
-  /** As {@link identity}; undefined also where there is no schema yet. */
+  /** Like {@link identity}, but undefined if there is no schema yet. */
   async identityIfSetUp(): Promise<ShardIdentity | undefined> {
     try {
       return await this.identity();
@@ -54,11 +54,11 @@ export class Shard {
     }
   }
 
-  /** Makes the database this shard, if it has no threads. @throws StratigraphError "MISCONFIGURED" where it has some */
+  /** Makes the database this shard, if it has no threads. @throws StratigraphError "MISCONFIGURED" if it has some */
   async claim(family: string): Promise<ShardIdentity> {
     const values = [this.number, this.shards, family];
     const { rows } = await this.#executor.run({ ...this.#sql.claimShard, values });
-    // Without a row another process has claimed it just now, or it has threads.
+    // If there is no row, another process has claimed it just now, or it has threads.
     const claimed = identityIn(rows) ?? (await this.identity());
     if (claimed === undefined) throw hasThreads(this);
     return claimed;
@@ -69,15 +69,15 @@ export class Shard {
     await this.#executor.run(this.#sql.completeShards);
   }
 
-  /** Notes that the database is this shard. @param family that of the others, if it is known @throws StratigraphError "MISCONFIGURED" */
+  /** Notes that the database is this shard. @param family the family of the others, if known @throws StratigraphError "MISCONFIGURED" */
   accept(found: ShardIdentity, family: string | undefined): void {
     checkIdentity(found, this, family);
     this.#isChecked = true;
   }
 
   /**
-   * Looks once whether the database is this shard. A failure is not remembered.
-   * @param familyOf told the family that was found; answers with that of the other shards
+   * Checks whether the database is this shard; calls at the same time share one check. A failure is not remembered.
+   * @param familyOf receives the family that was found, and returns the family of the other shards
    * @throws StratigraphError "MISCONFIGURED", "NOT_SET_UP", or what a call throws
    */
   async check(familyOf: (found: string) => string): Promise<void> {

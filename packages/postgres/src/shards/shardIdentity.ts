@@ -10,7 +10,7 @@ export interface ShardIdentity {
   readonly complete: boolean;
 }
 
-/** The identity in the rows of a statement; undefined where the database has none. */
+/** The identity in the rows of a statement; undefined if the database has none. */
 export function identityIn(rows: readonly Readonly<Record<string, unknown>>[]): ShardIdentity | undefined {
   const [row] = rows;
   if (row === undefined) return undefined;
@@ -22,23 +22,23 @@ export function identityIn(rows: readonly Readonly<Record<string, unknown>>[]): 
   };
 }
 
-/** Where a database stands in the list that was given. */
+/** The place of a database in the list of all databases. */
 type Place = Pick<ShardIdentity, "number" | "shards">;
 
-/** What the errors carry, so that it can be acted on. */
+/** The `data` of the errors below. */
 function dataOf({ number, shards }: Place, found?: ShardIdentity): Record<string, unknown> {
   return { field: "shards", expected: { number, shards }, ...(found === undefined ? {} : { found }) };
 }
 
-/** How a place is told, counting from 1 as people do. */
+/** A place as text for people, who count from 1. */
 function told({ number, shards }: Place): string {
   return `shard ${number + 1} of ${shards}`;
 }
 
 /**
- * Checks that a database is the shard for which it was given: with another number or order, threads would be looked for where they
- * aren't, and begun anew.
- * @param family that of the other shards, as far as it is known
+ * Checks that a database is the shard of its place in the list. With another number or order of databases, threads would be looked
+ * for in the wrong database, not found, and begun anew.
+ * @param family the family of the other shards, if it is known
  * @throws StratigraphError "MISCONFIGURED"
  */
 export function checkIdentity(found: ShardIdentity, expected: Place, family: string | undefined): void {
@@ -53,7 +53,7 @@ export function checkIdentity(found: ShardIdentity, expected: Place, family: str
   );
 }
 
-/** The error of a database that has no identity. @param lost whether it had one: the set was complete */
+/** The error for a database without an identity. @param lost whether it must have had one, because the set was complete */
 export function noIdentity(expected: Place, lost: boolean): StratigraphError {
   return lost
     ? new StratigraphError(
@@ -69,7 +69,7 @@ export function noIdentity(expected: Place, lost: boolean): StratigraphError {
       );
 }
 
-/** The error of a database that was used without shards before. */
+/** The error for a database that was used without shards before. */
 export function hasThreads(expected: Place): StratigraphError {
   return new StratigraphError(
     "MISCONFIGURED",
@@ -79,7 +79,7 @@ export function hasThreads(expected: Place): StratigraphError {
   );
 }
 
-/** The error of a shard that is opened as if it were everything. */
+/** The error for a shard that is opened as if it were the only database. */
 export function isShard(schema: string, found: ShardIdentity): StratigraphError {
   return new StratigraphError(
     "MISCONFIGURED",

@@ -19,8 +19,8 @@ function hashOf(id: string): number {
 }
 
 /**
- * In which of so many shards a thread is, from 0. Rendezvous hashing: with one shard more, only the threads of the new shard move.
- * What is stored depends on it, so it never changes.
+ * The number of the shard that has a thread, from 0. Rendezvous hashing: if a shard is added, only the threads of the new shard move.
+ * Stored threads are found by this function, so it must never change.
  */
 export function shardOf(threadId: string, shards: number): number {
   const hash = hashOf(threadId);

@@ -52,9 +52,9 @@ import { shardOf } from "./shardOf.ts";
 import { cursorIn, precedes } from "./threadCursor.ts";
 
 /**
- * A tier that spreads threads over several PostgreSQL databases. A thread is in one of them as a whole, by a hash of its id, so that
- * every call that concerns one thread is a call of one database. While one can't be reached, its threads fail with "UNAVAILABLE", and
- * so do listings of all threads; other threads go on.
+ * A tier that spreads threads over several PostgreSQL databases. A hash of a thread's id says which one has the whole thread, so every
+ * call that concerns one thread is a call of one database. While a database can't be reached, calls for its threads and listings of
+ * all threads fail with "UNAVAILABLE"; calls for other threads work.
  */
 export class ShardedTier
   implements
@@ -97,12 +97,12 @@ export class ShardedTier
     return this.#shards.length;
   }
 
-  /** The tier of each database, in their order: for questions about the databases. Threads are reached through this tier alone. */
+  /** The tier of each database, in their order, for looking at the databases. Use threads only through this tier. */
   get parts(): readonly Tier[] {
     return this.#shards.map(({ tier }) => tier);
   }
 
-  /** In which of them a thread is, from 0. */
+  /** The number of the shard that has a thread, from 0. */
   shardOf(threadId: string): number {
     return shardOf(threadId, this.#shards.length);
   }
@@ -115,7 +115,7 @@ export class ShardedTier
     return await this.#of(at.threadId, (tier) => tier.read(at));
   }
 
-  /** Without a thread: the checkpoints of one shard after those of another. */
+  /** Without a thread, lists the checkpoints of one shard after the other. */
   async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     const { threadId, limit } = query;
     const shards = threadId === undefined ? this.#shards : [this.#shards[this.shardOf(threadId)]!];
@@ -183,7 +183,7 @@ export class ShardedTier
     return await this.#of(at.threadId, (tier) => tier.ancestry(at, seedTags, limit));
   }
 
-  /** Inside the server where both threads are in one database; otherwise the thread is read here and appended there. */
+  /** Copies inside the server if both threads are in one database; otherwise reads the thread here and appends it there. */
   async copyThread(sourceId: string, targetId: string): Promise<boolean> {
     if (this.shardOf(sourceId) !== this.shardOf(targetId))
       return await copyByReading(this, sourceId, targetId);
@@ -227,7 +227,7 @@ export class ShardedTier
     return this.parts.filter((_, number) => outcomes[number]!.status === "fulfilled");
   }
 
-  /** As a lease: in one database, by a hash of the lock's name. */
+  /** Like a lease, a lock is in one database, by a hash of its name. */
   async lock(name: string, holder: string, forMs: number): Promise<LockState> {
     return await this.#of(name, (tier) => tier.lock(name, holder, forMs));
   }
@@ -260,7 +260,7 @@ export class ShardedTier
 
   async reviveLeftover(id: string, threadId: string): Promise<boolean> {
     return await this.#withLeftover(id, async (tier, ofShard) => {
-      // A thread in another database than its id's would never be found.
+      // In a database other than the one for its id, the thread would never be found.
       const isIn = await this.#of(threadId, async (of) => of === tier);
       return isIn && (await tier.reviveLeftover(ofShard, threadId));
     });
@@ -277,7 +277,7 @@ export class ShardedTier
     return await work(shard.tier, ofShard);
   }
 
-  /** Sweeps every database that can be reached. @throws what the sweep of another one threw, after that */
+  /** Sweeps every database that can be reached. @throws after that, the first error of a database that couldn't be swept */
   async sweep(olderThanMs: number): Promise<number> {
     const outcomes = await Promise.allSettled(
       this.#shards.map(async (shard) => {
@@ -296,14 +296,14 @@ export class ShardedTier
   /**
    * Creates or updates the schemas, and notes in each database which shard it is. All databases have to be there the first time. It
    * may be repeated, and called by many processes at once.
-   * @throws StratigraphError "MISCONFIGURED" where the number or the order of the databases changed, one of them is of another set,
-   * lost its contents, or has threads from before; what {@link PostgresTier.setup} throws
+   * @throws StratigraphError "MISCONFIGURED" if the number or the order of the databases changed, or one of them is of another set,
+   * lost its contents, or has threads that were stored without shards; what {@link PostgresTier.setup} throws
    */
   async setup(options: SetupOptions = {}): Promise<void> {
     this.#family = await setUpShards(this.#shards, options);
   }
 
-  /** The SQL that creates the schema, to be run in each of the databases. Then {@link setup} says which shard each is. */
+  /** The SQL that creates the schema, to be run in each database. After that, {@link setup} notes in each which shard it is. */
   setupScript(options: Pick<SetupOptions, "createSchema"> = {}): string {
     return this.#shards[0]!.tier.setupScript(options);
   }
@@ -347,15 +347,15 @@ export class ShardedTier
     await Promise.all(this.#shards.map(({ tier }) => tier.end()));
   }
 
-  /** Calls the shard of a thread, after it was seen once to be that shard. */
+  /** Calls the shard of a thread. Before the first call it checks that the database is that shard. */
   async #of<T>(threadId: string, call: (tier: PostgresTier) => Promise<T>): Promise<T> {
     const shard = this.#shards[this.shardOf(threadId)]!;
-    // Without a wait in between, so that the values are taken at the call.
+    // No await if the shard was checked before, so that the call takes its values at once.
     if (!shard.isChecked) await this.#checked(shard);
     return await call(shard.tier);
   }
 
-  /** @throws StratigraphError "MISCONFIGURED" where the database is another shard; "NOT_SET_UP"; what a call throws */
+  /** @throws StratigraphError "MISCONFIGURED" if the database is another shard; "NOT_SET_UP"; what a call throws */
   async #checked(shard: Shard): Promise<void> {
     if (shard.isChecked) return;
     await shard.check((found) => (this.#family ??= found));

@@ -5,8 +5,8 @@ import type { ThreadQuery } from "@stratigraph/core/tier";
 const nowhere = "\u0001stratigraph.nowhere";
 
 /**
- * Whether thread `a` comes before `b`. Threads are ordered by the minute in which they were written, then by their shards, and in a
- * shard as it orders them; "newest" is the same order the other way round.
+ * Whether thread `a` comes before `b`. Threads are ordered by the minute in which they were written, then by their shards, and within
+ * a shard in its own order; "newest" is the reverse order.
  */
 export function precedes(
   order: ThreadQuery["order"],
@@ -19,8 +19,8 @@ export function precedes(
 }
 
 /**
- * Where a shard goes on after a thread of any shard. A shard that doesn't have the thread goes on at the minute in which it was
- * written, or after it, depending on which of the two shards comes first.
+ * The cursor with which a shard continues after a thread of any shard. A shard that doesn't have the thread continues at the minute
+ * in which the thread was written, or after it, depending on which of the two shards comes first.
  * @param home the shard of the thread
  */
 export function cursorIn(
@@ -29,6 +29,6 @@ export function cursorIn(
   home: number | undefined,
 ): ThreadInfo | undefined {
   if (after === undefined || home === undefined || shard === home) return after;
-  // From a thread that isn't there, "oldest" goes on with those written at that instant, and "newest" with those written before.
+  // If the cursor's thread isn't there, "oldest" continues with threads written at that instant, and "newest" with those written before.
   return { ...after, threadId: nowhere, writtenAtMs: after.writtenAtMs + (shard < home ? 1 : 0) };
 }

@@ -1,4 +1,4 @@
-/** The long bytes of a statement, joined into one bytea argument: drivers send one as binary, and an array of them as hex text. */
+/** The long bytes of a statement, joined into one bytea argument: drivers send one bytea as binary, but an array of them as hex text. */
 export class BinaryArgument {
   readonly #parts: Uint8Array[] = [];
   #next = 1;

@@ -4,7 +4,7 @@ import { byteaText, hexOf } from "./hex.ts";
 /** The first byte of an id's key says what the rest is. Part of the stored format. */
 const kinds = { uuid: 1, text: 2, hash: 3 } as const;
 
-/** Longest id that is stored as it is, in bytes of UTF-8: three of them fit into an index row of PostgreSQL (2,704 bytes). */
+/** Longest id that is stored unchanged, in bytes of UTF-8: three of them fit into an index row of PostgreSQL (2,704 bytes). */
 const longestText = 512;
 
 const canonicalUuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -24,7 +24,7 @@ export function keyOf(id: string): Buffer {
   ]);
 }
 
-/** Whether a key doesn't hold the id itself: it stands for a long one, whose original must be looked up, or is damaged. */
+/** Whether a key doesn't hold the id itself: it stands for a long id, whose original must be looked up, or it is damaged. */
 function isLongKey(key: Uint8Array): boolean {
   return key.length > 0 && key[0] !== kinds.uuid && key[0] !== kinds.text;
 }
@@ -56,7 +56,7 @@ export class UnknownKey extends RangeError {
   }
 }
 
-/** Turns keys back into ids. Those of long ids must be learnt first. */
+/** Turns keys back into ids. Keys of long ids must be learnt first. */
 export class KeyReader {
   readonly #originals = new Map<string, string>();
 

@@ -56,7 +56,7 @@ const columns: Readonly<Partial<Record<ReadRow["kind"], Readonly<Record<string, 
   s: { a: "heads.id" },
 };
 
-/** The error for the first key of a row that stands for no id, which names the thread and the column. */
+/** The error for the first key in the rows that stands for no id. It names the thread and the column. */
 function named(
   error: UnknownKey,
   rows: readonly ReadRow[],
@@ -81,7 +81,7 @@ function named(
 
 /**
  * Builds checkpoints from the rows of a page.
- * @param threadIds thread ids by number, where the rows don't tell them
+ * @param threadIds thread ids by number, if the rows don't hold them
  * @throws StratigraphError "CORRUPT"
  */
 export function pageOf(
@@ -96,7 +96,7 @@ export function pageOf(
   }
 }
 
-/** @param names learns what the rows tell. @throws UnknownKey */
+/** @param names receives the thread ids in the rows. @throws UnknownKey */
 function built(rows: readonly ReadRow[], keys: KeyReader, names: Map<string, string>): Page {
   const blobs = new Map<string, Map<BlobHash, Blob>>();
   const writes = new Map<string, StoredWriteBatch[]>();
@@ -150,7 +150,7 @@ function built(rows: readonly ReadRow[], keys: KeyReader, names: Map<string, str
   return { checkpoints, writes: all };
 }
 
-/** The keys in rows whose ids have yet to be looked up. */
+/** The keys in the rows that `keys` doesn't know yet. */
 export function unknownKeys(rows: readonly ReadRow[], keys: KeyReader): Uint8Array[] {
   const unknown: Uint8Array[] = [];
   const look = (key: Uint8Array | null): void => {

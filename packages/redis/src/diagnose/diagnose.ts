@@ -66,7 +66,7 @@ function connectionFinding(place: string, { info, ms }: ServerFacts): CheckResul
   return { status: "ok", found: `${place}${named} answers in ${ms} ms.` };
 }
 
-/** Whether the server tells anything of itself. */
+/** Reports that the server refused INFO; undefined if it didn't. */
 function serverFinding({ info, refused }: ServerFacts, cli: string): CheckResult | undefined {
   if (info !== undefined) return undefined;
   return {

@@ -1,10 +1,10 @@
 import type { DiagnoseRequest, CheckResult } from "@stratigraph/core/tier";
 import type { ServerInfo } from "./serverInfo.ts";
 
-/** From which part of its memory on being used there is a warning. */
+/** There is a warning if at least this part of the server's memory is in use. */
 const crowded = 0.8;
 
-/** A number of INFO; 0 where it isn't there. */
+/** A number from INFO; 0 if it isn't there. */
 export function numberIn(info: ServerInfo, name: string): number {
   return Number(info.get(name) ?? 0);
 }
@@ -14,9 +14,9 @@ function mb(bytes: number): string {
 }
 
 /**
- * Whether the server evicts what it should, and nothing else. Where Redis owns threads it must evict none of them; where it holds
- * copies, something has to make room.
- * @param ttlMs after which threads expire; 0: never
+ * Whether the server evicts what it should, and nothing else. If Redis owns threads, it must evict none of them; if it holds copies,
+ * something has to make room.
+ * @param ttlMs time after which threads expire; 0: never
  */
 export function evictionFinding(
   info: ServerInfo,

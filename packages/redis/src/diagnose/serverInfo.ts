@@ -3,9 +3,9 @@ import type { Connection } from "../connection.ts";
 /** What a server says of itself: the fields of INFO by name. */
 export type ServerInfo = ReadonlyMap<string, string>;
 
-/** What the first round trips to a server tell. */
+/** What the first round trips to a server show. */
 export interface ServerFacts {
-  /** Absent where this user may not ask. `refused` says why. */
+  /** Absent if this user may not ask. `refused` says why. */
   readonly info?: ServerInfo | undefined;
   readonly refused?: unknown;
   /** The server's clock, in milliseconds since 1970. */
@@ -15,7 +15,7 @@ export interface ServerFacts {
   readonly ms: number;
 }
 
-/** Asks a server for its time, and for what it says of itself. @throws StratigraphError where it doesn't answer */
+/** Asks a server for its time and its INFO. @throws StratigraphError if it doesn't answer */
 export async function readServerFacts(connection: Connection): Promise<ServerFacts> {
   // The first command may open a connection, which takes longer than an answer and would blur the clock.
   await connection.command("PING");

@@ -7,16 +7,16 @@ import { Runs, type Run } from "./runs.ts";
 
 /** What a shutdown did. */
 export interface DrainReport {
-  /** Every step was done in its time. If runs had to be aborted but ended then, that is still ok: they are resumable. */
+  /** Whether every step was done in time. Runs that had to be aborted, and then ended, are still ok: they are resumable. */
   readonly ok: boolean;
   /** Milliseconds. */
   readonly ms: number;
   readonly runs: {
     /** Runs that ended by themselves after the shutdown began. */
     readonly ended: number;
-    /** Runs that ended because their signals fired. Started again, they go on after what they stored last. */
+    /** Runs that ended because their signals fired. Started again, they continue from the last stored checkpoint. */
     readonly aborted: number;
-    /** Threads of runs that didn't end even then. Their next call to the checkpointer is refused with "CLOSED". At most 100 are named. */
+    /** Threads of runs that didn't end even after that. Their next call to the checkpointer fails with "CLOSED". At most 100 are listed. */
     readonly left: readonly string[];
   };
   /** In order. */
@@ -63,8 +63,8 @@ export class Service {
   }
 
   /**
-   * As {@link run}, for runs that no function encloses, such as a stream that is answered before it has ended: call `end()` of what is
-   * returned when it has.
+   * As {@link run}, for runs that aren't one function call, such as a stream that outlives its request handler. Call `end()` of the
+   * returned run when it has ended.
    * @throws DrainingError
    */
   begin(threadId: string): Run {

@@ -22,15 +22,15 @@ export interface HealthHandlers {
   /** 200 as long as this process runs and its event loop turns. It asks no storage, as restarting the process wouldn't heal one. */
   readonly livez: Handler;
   /**
-   * 200 if this process can serve, otherwise 503. JSON: `{ status }`, and with `?verbose` `tiers` too. Tells no thread, no message of an
-   * error and no address.
+   * 200 if this process can serve, otherwise 503. JSON: `{ status }`, and with `?verbose` `tiers` too. It contains no thread ids, error
+   * messages or addresses.
    */
   readonly readyz: Handler;
-  /** Metrics as text; 404 where there are none, 500 where rendering them fails. */
+  /** Metrics as text; 404 if there are none, 500 if rendering them fails. */
   readonly metrics: Handler;
   /** Answers `/livez`, `/readyz` and `/metrics`, under any prefix; undefined for every other path. */
   readonly handle: (request: Request) => Promise<Response | undefined>;
-  /** What `/readyz` tells, for answers of your own. Never rejects. */
+  /** The result of `/readyz` as an object, for answers of your own. Never rejects. */
   readonly readiness: () => Promise<Readiness>;
 }
 

@@ -6,7 +6,7 @@ import { TierProbe, type ProbedTier } from "./tierProbe.ts";
 export interface Readiness {
   /**
    * - "ready": every tier answers
-   * - "degraded": it serves, and a tier that it can do without doesn't answer, or one of several databases that threads are spread over
+   * - "degraded": it serves, but an optional tier doesn't answer, or one of several databases that threads are spread over
    * - "draining": it is about to end, and takes no new runs soon, or already
    * - "unavailable": the tier that owns the threads doesn't answer; of several databases, none does
    */
@@ -54,7 +54,7 @@ function probesOf(tier: Tier): TierProbe[] {
   ];
 }
 
-/** The databases that a tier spreads threads over; the tier alone where it has one. */
+/** The databases that a tier spreads threads over; the tier alone if there is only one. */
 function partsOf(tier: Tier): readonly Tier[] {
   const { parts } = tier as { readonly parts?: readonly Tier[] };
   return parts ?? [tier];

@@ -10,7 +10,7 @@ export interface RenderedMetrics {
 /** How long rendering may take, in milliseconds: Prometheus gives up after 10 seconds by default. */
 const renderMs = 5000;
 
-/** Renders metrics, once for all who ask meanwhile. */
+/** Renders metrics. Requests that come meanwhile share the result. */
 export class Scrape {
   readonly #render: () => Promise<RenderedMetrics>;
   #rendering: Promise<RenderedMetrics> | undefined;
@@ -19,7 +19,7 @@ export class Scrape {
     this.#render = render;
   }
 
-  /** @throws what rendering throws, and an Error where it takes too long */
+  /** @throws what rendering throws, and an Error if it takes too long */
   async text(): Promise<RenderedMetrics> {
     this.#rendering ??= Promise.resolve()
       .then(this.#render)

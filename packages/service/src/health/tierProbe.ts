@@ -2,10 +2,10 @@ import { StratigraphError, type Tier } from "@stratigraph/core";
 import { answerWithin, pingTier } from "@stratigraph/core/internal";
 import type { TierRole } from "@stratigraph/core/tier";
 
-/** Questions that may wait for an answer at once. A further one is begun only when one of them ends. */
+/** How many questions may be unanswered at once. A further one begins only when one of them ends. */
 const mostUnanswered = 3;
 
-/** The state of one tier, as a probe may tell it to anybody: no message, as one may hold a host name or more. */
+/** The state of one tier, fit for anybody to see: without an error's message, which may hold a host name or more. */
 export interface ProbedTier {
   readonly name: string;
   readonly role: TierRole;

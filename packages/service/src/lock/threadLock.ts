@@ -3,7 +3,7 @@ import { answerWithin } from "@stratigraph/core/internal";
 import type { LockKeeper, LockState } from "@stratigraph/core/tier";
 import { LockLostError } from "../errors.ts";
 
-/** How often in the time of a lease it is prolonged. */
+/** How many times a lock is prolonged per lease time. */
 const renewals = 3;
 /** How long giving the lock back may take, in milliseconds. It expires by itself if that fails. */
 const givingBackMs = 2000;
@@ -74,7 +74,7 @@ export class ThreadLock {
     else if (state?.held === false) this.#lose(`${personOf(state.holder)} has it now`);
   }
 
-  /** @param untilMs as `performance.now()` counts, from before the storage was asked: the lock never ends there before it ends here */
+  /** @param untilMs by `performance.now()`, counted from before the request: the lock never ends in the storage before it ends here */
   #expireAt(untilMs: number): void {
     clearTimeout(this.#expiring);
     this.#expiring = setTimeout(
@@ -91,7 +91,7 @@ export class ThreadLock {
   }
 }
 
-/** Who a holder is, without what makes it unique. */
+/** The holder's name, without the suffix that makes it unique. */
 export function personOf(holder: string): string {
   return holder.slice(0, Math.max(0, holder.lastIndexOf("/")));
 }

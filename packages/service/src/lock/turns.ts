@@ -1,6 +1,6 @@
 import type { LockState } from "@stratigraph/core/tier";
 
-/** Who works on a thread, as far as is known here. */
+/** The last known holder of a thread's lock. */
 export type Holder = Pick<LockState, "holder" | "sinceMs">;
 
 interface Queue {
@@ -16,7 +16,7 @@ export class Turns {
   readonly #queues = new Map<string, Queue>();
 
   /**
-   * Waits until it is this run's turn. Returns what ends the turn; undefined where the signal was aborted first.
+   * Waits until it is this run's turn. Returns a function that ends the turn; undefined if the signal was aborted first.
    * @param signal bounds the waiting
    */
   async take(threadId: string, signal: AbortSignal): Promise<(() => void) | undefined> {
@@ -48,7 +48,7 @@ export class Turns {
     if (queue !== undefined) queue.holder = holder;
   }
 
-  /** Who had the lock when the storage last told. */
+  /** The holder of the lock, as the storage last reported it. */
   holderOf(threadId: string): Holder | undefined {
     return this.#queues.get(threadId)?.holder;
   }

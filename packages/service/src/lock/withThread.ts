@@ -12,12 +12,12 @@ import { resolveWithThread, type WithThreadOptions } from "./withThreadOptions.t
 /** Time between two questions to the storage while another process has the lock, at first and at most. Milliseconds. */
 const [firstPauseMs, longestPauseMs] = [25, 500];
 
-/** What `work` is given while it has the lock of a thread. */
+/** The argument of `work`, which holds the lock of a thread. */
 export interface HeldThread {
   readonly threadId: string;
   /**
-   * A fencing token: larger than that of every run that had the lock before. Other systems that remember the largest one they saw can
-   * refuse what a run sends them that lost the lock without noticing. A safe integer.
+   * A fencing token: larger than that of every run that had the lock before. Other systems can remember the largest token they saw, and
+   * refuse requests of a run that lost the lock without noticing. A safe integer.
    */
   readonly token: number;
   /**
@@ -37,7 +37,7 @@ const turnsOf = new WeakMap<Tier, Turns>();
  *
  * Don't call it for a thread inside the `work` of the same thread: it would wait for itself.
  * @throws ThreadBusyError if another run still works on the thread after `wait`; what `work` throws; what the storage throws; the reason of `signal` if that is aborted while waiting; InvalidOptionError,
- * also where the storage keeps no locks
+ * also if the storage keeps no locks
  */
 export async function withThread<T>(
   saver: Pick<ServedSaver, "tier">,

@@ -14,7 +14,7 @@ export interface WithThreadOptions {
    * anything that blocks the process. Default "30s".
    */
   readonly lease?: Duration | undefined;
-  /** Who holds the lock, for those who are told that it is busy. Default: host name and process id. No more than 200 characters. */
+  /** The holder's name, which others see in `ThreadBusyError`. Default: host name and process id. No more than 200 characters. */
   readonly by?: string | undefined;
   /** Ends the waiting, and is part of the signal that `work` is given. */
   readonly signal?: AbortSignal | undefined;

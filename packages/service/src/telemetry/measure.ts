@@ -10,7 +10,7 @@ const systems: Readonly<Record<string, string>> = {
   s3: "aws.s3",
 };
 
-/** OpenTelemetry's name of the system behind a tier; the tier's own name where it has none. */
+/** OpenTelemetry's name of the system behind a tier; the tier's own name if it has none. */
 export function systemOf(tier: string): string {
   return systems[tier] ?? tier;
 }
@@ -21,7 +21,7 @@ export function errorType(error: unknown): string {
   return error instanceof Error ? error.name : "unknown";
 }
 
-/** Turns events into measurements. Keeps what of them it takes several to know. */
+/** Turns events into measurements. Keeps state for measurements that need several events. */
 export class Measure {
   readonly #to: Recorder;
   readonly #now: () => number;
@@ -122,7 +122,7 @@ export class Measure {
     if (received !== undefined) this.#to.record("received", received, { tier });
   }
 
-  /** Calls that began before anybody listened are only seen to end, so the count never goes below zero. */
+  /** Only the end is seen of calls that began before anybody listened, so the count is kept from going below zero. */
   #activeCalls(tier: string, change: 1 | -1): void {
     const now = Math.max(0, (this.#active.get(tier) ?? 0) + change);
     this.#active.set(tier, now);

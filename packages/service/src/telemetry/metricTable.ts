@@ -2,7 +2,7 @@
 export interface Metric {
   /** With dots, as OpenTelemetry's conventions have it. */
   readonly name: string;
-  /** A counter only grows; a gauge is what is now; a histogram counts values by size. */
+  /** A counter only grows; a gauge is the present value; a histogram counts values by size. */
   readonly kind: "counter" | "gauge" | "histogram";
   /** As UCUM has it: seconds, bytes, or something counted. */
   readonly unit: "s" | "By" | `{${string}}`;
@@ -21,7 +21,7 @@ const bytes = [
   256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
 ] as const;
 
-/** Every metric there is. What reads it: the instruments, the documentation, the dashboard and the alerts. */
+/** All metrics. The instruments, the documentation, the dashboard and the alerts read this table. */
 export const metricTable = {
   operations: {
     name: "stratigraph.operation.duration",
@@ -218,13 +218,13 @@ export type MetricKey = keyof typeof metricTable;
 /** Attributes of a measurement. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** What an OpenTelemetry exporter for Prometheus makes of a metric's name: underscores, the unit, and `_total` for a counter. */
+/** The name that an OpenTelemetry exporter for Prometheus gives to a metric: underscores, the unit, and `_total` for a counter. */
 export function prometheusName({ name, unit, kind }: Metric): string {
   const units: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes" };
   return `${name.replaceAll(".", "_")}${units[unit] ?? ""}${kind === "counter" ? "_total" : ""}`;
 }
 
-/** What it makes of an attribute's name. */
+/** The name that such an exporter gives to an attribute. */
 export function prometheusLabel(label: string): string {
   return label.replaceAll(".", "_");
 }

@@ -2,8 +2,8 @@ import { inspect } from "node:util";
 import { errorType } from "./measure.ts";
 
 /**
- * An error as it may be told where threads aren't named. One that names a thread, in its message, data or causes, is told by its type
- * alone; any other as it is.
+ * Replaces an error that names a thread, in its message, data or causes, by its type alone. Returns other errors unchanged. For
+ * reports that must not name threads.
  * @param threadId the thread that is known to be concerned
  */
 export function namelessError(error: unknown, threadId: unknown): unknown {

@@ -26,9 +26,9 @@ interface Running {
   readonly beganMs: number;
 }
 
-/** How the tag begins that LangGraph gives to the execution of a node, and to nothing inside of it. */
+/** The beginning of a tag that LangGraph gives to the execution of a node, but to nothing inside it. */
 const stepTag = "graph:step:";
-/** Most nodes that are followed at once: one whose end is never told must not be remembered for ever. */
+/** How many running nodes are remembered at most: the end of a node may never be reported. */
 const mostRunning = 10_000;
 
 /** Measures the nodes of a graph. @param graph its name, a label */
@@ -56,7 +56,7 @@ export function nodeCallbacks(graph: string, to: Recorder): NodeCallbacks {
   };
 }
 
-/** What LangGraph throws to stop at a question, or to hand a command to a parent graph. Not an error of the node. */
+/** Whether LangGraph threw this to stop at a question, or to hand a command to a parent graph. It is no error of the node. */
 function isInterrupt(error: unknown): boolean {
   const { name, is_bubble_up: bubblesUp } = Object(error) as { name?: unknown; is_bubble_up?: unknown };
   return (

@@ -15,7 +15,7 @@ import { LimitedLabels, type Recorder } from "./recorder.ts";
 const key = Symbol.for("stratigraph.openTelemetry");
 const global = globalThis as { [key]?: boolean };
 
-/** What {@link observe} takes. At least one of `openTelemetry`, `prometheus` and `log`. */
+/** Options of {@link observe}. At least one of `openTelemetry`, `prometheus` and `log`. */
 export interface ObserveOptions {
   /**
    * The module `@opentelemetry/api`. Metrics and spans go to the providers that the application has registered there: start its SDK before,
@@ -37,7 +37,7 @@ export interface ObserveOptions {
   readonly threadIds?: boolean | undefined;
 }
 
-/** What {@link observe} gives. */
+/** The result of {@link observe}. */
 export interface Telemetry {
   /**
    * A callback handler that measures the nodes of a graph: executions, durations and errors by node.
@@ -45,12 +45,12 @@ export interface Telemetry {
    * @example graph.withConfig({ callbacks: [telemetry.callbacks("support")] })
    */
   callbacks(graph: string): NodeCallbacks;
-  /** Ends it: no more spans, and the metrics of `prometheus` are taken out of its registry. May be called again. */
+  /** Ends the reporting, and removes the metrics of `prometheus` from its registry. May be called again. */
   stop(): void;
 }
 
 /**
- * Tells OpenTelemetry, Prometheus and a log what all savers of this process do. Call it once, when the process starts.
+ * Reports the work of all savers of this process to OpenTelemetry, Prometheus and a log. Call it once, when the process starts.
  *
  * @example
  * import * as openTelemetry from "@opentelemetry/api";
@@ -117,7 +117,7 @@ export function observe(options: ObserveOptions): Telemetry {
   };
 }
 
-/** What a channel's listener throws ends the process. A logger or a registry that throws must not. */
+/** An error in a listener of a diagnostics channel would end the process. An error of a logger or a registry must not. */
 function guarded(hook: "metrics" | "log", event: TraceEvent, tell: () => void): void {
   try {
     tell();

@@ -6,7 +6,7 @@ export interface Recorder {
   record(metric: MetricKey, value: number, labels: Labels): void;
 }
 
-/** Most different values of one label. Names of tools and nodes are the application's, and may be made of anything. */
+/** How many different values a label has at most. The application chooses the names of tools and nodes; they may be anything. */
 const mostValues = 100;
 /** The label of all values beyond. */
 const otherValue = "(other)";

@@ -58,7 +58,7 @@ function mistakeIn(given: unknown): { path: string[]; message: string } | undefi
   }
 }
 
-/** Where a mistake is. A URL that stands as the key of something isn't shown, and a field of a checkpointer may be a path itself. */
+/** The place of a mistake, as text. A URL that is used as a key isn't shown. A field of a checkpointer may itself be a path. */
 function pathText(path: readonly PropertyKey[]): string {
   return path
     .flatMap((part) => String(part).split("."))
@@ -66,7 +66,7 @@ function pathText(path: readonly PropertyKey[]): string {
     .join(".");
 }
 
-/** Checks what a config file says. Nothing of its values is in an error. @throws InvalidConfigError that names every mistake */
+/** Checks the contents of a config file. Errors never show values. @throws InvalidConfigError that names every mistake */
 export async function checkSettings(file: string, given: unknown): Promise<StratigraphConfig> {
   const schema = schemaOf(await importZod());
   const result = schema.safeParse(given);
@@ -83,7 +83,7 @@ export async function checkSettings(file: string, given: unknown): Promise<Strat
   throw new InvalidConfigError(file, issues);
 }
 
-/** It comes with LangGraph, and is loaded where there is a config file only: that takes 0.2 s. */
+/** Imports zod, which comes with LangGraph. This takes 0.2 s, so it is done only if there is a config file. */
 async function importZod(): Promise<typeof Zod> {
   // If import() stands in a try of the same function, bundlers accept that the package isn't installed.
   try {

@@ -39,7 +39,7 @@ export interface LoadedConfig {
   readonly checkpointer: CheckpointerConfig | string;
   /** Graphs by name: a file and what it exports, separated by the last colon. */
   readonly graphs: Readonly<Record<string, string>>;
-  /** What each front may do; of the inspector, what it can be told to allow. */
+  /** What each front may do; for the inspector, what it can be made to allow. */
   readonly allow: Readonly<Record<"cli" | "inspector" | "mcp", readonly Effect[]>>;
   readonly redact: readonly string[];
   readonly journal: JournalKeys | undefined;
@@ -50,7 +50,7 @@ export interface LoadedConfig {
  * `.js`, `.mjs` or `.json` in the current folder or above, up to the root of the repository; by `STRATIGRAPH_URL`; or else in the
  * folder `.stratigraph`.
  * @throws InvalidConfigError that names every mistake; InvalidOptionError on an environment where there is no config file, and on variables
- * that are empty; StratigraphError "MISCONFIGURED" where the file can't be evaluated, "DRIVER_MISSING" for TypeScript without jiti
+ * that are empty; StratigraphError "MISCONFIGURED" if the file can't be evaluated, "DRIVER_MISSING" for TypeScript without jiti
  */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<LoadedConfig> {
   const { cwd = process.cwd(), url } = options;
@@ -93,7 +93,7 @@ function environmentOf({ environment }: LoadConfigOptions): string | undefined {
   return environment ?? variable("STRATIGRAPH_ENV", "the name of an environment");
 }
 
-/** The value of a variable of the process. One that is set to nothing isn't taken for one that isn't set. @throws InvalidOptionError */
+/** The value of an environment variable; undefined if it isn't set. @throws InvalidOptionError if it is empty */
 function variable(name: string, expected: string): string | undefined {
   const found = process.env[name];
   if (found === "")
@@ -101,7 +101,7 @@ function variable(name: string, expected: string): string | undefined {
   return found;
 }
 
-/** The error of an environment that nothing would listen to. @param origin what has none */
+/** The error for an environment that would have no effect. @param origin the config's origin, which has no environments */
 function noEnvironment(environment: string, origin: string): InvalidOptionError {
   return new InvalidOptionError(
     "environment",
@@ -134,7 +134,7 @@ async function contentsOf(file: string, evaluate: (file: string) => Promise<unkn
   }
 }
 
-/** Parses JSON. The error says where it ends to be JSON, without the text that stands there, which may be a password. */
+/** Parses JSON. The error gives the line where it isn't valid, but doesn't quote the text, which may be a password. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -146,7 +146,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Evaluates a module by the package jiti, or by Node itself what Node can evaluate where there is no jiti. */
+/** Evaluates a module with the package jiti. Without jiti, Node itself imports the files that it can. */
 async function evaluated(file: string): Promise<unknown> {
   const jiti = await importJiti();
   if (!("cause" in jiti)) return await jiti.createJiti(file).import(file, { default: true });
@@ -191,7 +191,7 @@ async function graphsOfLangGraph(folder: string): Promise<EnvironmentConfig["gra
   try {
     return (JSON.parse(text) as { graphs?: EnvironmentConfig["graphs"] }).graphs;
   } catch {
-    // It belongs to LangGraph's own tools, which say what is wrong with it.
+    // The file belongs to LangGraph's own tools, which report mistakes in it.
     return undefined;
   }
 }

@@ -8,7 +8,7 @@ export function isPlaceholder(text: string): boolean {
 }
 
 /**
- * Puts the values of environment variables in the place of what stands for them, in plain objects and lists.
+ * Replaces placeholders by the values of environment variables, in plain objects and lists.
  * @throws InvalidConfigError that names every variable that isn't set
  */
 export function fillPlaceholders<T>(file: string, value: T): T {
@@ -33,7 +33,7 @@ function fill(
     return value;
   }
   if (Array.isArray(value)) return value.map((item, n) => fill(item, [...path, String(n)], issues));
-  // Tiers, pools and clients are instances of classes, and stay as they are.
+  // Tiers, pools and clients are instances of classes, and stay unchanged.
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype)
     return value;
   return Object.fromEntries(

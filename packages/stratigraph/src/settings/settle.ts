@@ -1,8 +1,8 @@
 /**
- * Waits for something that the user's code promises, but not for ever.
- * @param limitMs how long at most, in milliseconds. If nothing is under way in the process any more, the wait ends earlier: the promise
- * then never settles
- * @param unsettled makes the error, told which of both it was
+ * Waits for a promise of the user's code, but not for ever.
+ * @param limitMs how long at most, in milliseconds. The wait ends earlier if nothing is under way in the process any more, because then
+ * the promise never settles
+ * @param unsettled makes the error from the reason why the wait ended
  */
 export async function settle<T>(
   promise: Promise<T>,

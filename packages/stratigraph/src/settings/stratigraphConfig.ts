@@ -13,8 +13,8 @@ export interface EnvironmentConfig {
   /** Compiled graphs by name, for what has to run one. Default: those of the langgraph.json beside the config file. */
   readonly graphs?: Readonly<Record<string, GraphSource>> | undefined;
   /**
-   * What each front may do. Default: everything on the command line, only "read" over MCP. The inspector reads, and does of what it may what
-   * `--allow` names; default: as on the command line.
+   * What each front may do. Default: everything on the command line, only "read" over MCP. The inspector reads; of its other allowed
+   * effects, it has only those that `--allow` names. Its default is that of the command line.
    */
   readonly allow?:
     | {
@@ -42,7 +42,7 @@ export interface StratigraphConfig extends EnvironmentConfig {
 }
 
 /**
- * Returns its argument: it is there for its type.
+ * Returns its argument. It only gives the config its type.
  *
  * @example
  * // stratigraph.config.ts

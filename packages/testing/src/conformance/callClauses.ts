@@ -12,7 +12,7 @@ import { newThread } from "./fixtures.ts";
 
 const calls = { ...putCalls, ...readCalls, ...otherCalls, ...graphCalls };
 
-/** Plays the calls on a saver, and on the official MemorySaver of the installed version if that one is the measure. */
+/** Makes the calls on a saver, and on the official MemorySaver of the installed version if the answers are compared with its answers. */
 const runOf =
   ({ from, make, instead }: Call): Clause["run"] =>
   async ({ saver }) => {
@@ -28,8 +28,8 @@ const runOf =
   };
 
 /**
- * Calls as LangGraph's code and its own tests make them: what they leave out, and which shapes they pass. Each is accepted, and
- * answered as the official MemorySaver answers it.
+ * Calls as LangGraph's code and its own tests make them: with the same omissions and shapes. A saver must accept each call,
+ * and answer it as the official MemorySaver does.
  */
 export const callClauses = clauseGroup(
   "calls",

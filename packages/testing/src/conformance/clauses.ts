@@ -15,8 +15,8 @@ import { writeOwnershipClauses } from "./writeOwnershipClauses.ts";
 import { writesOrderClauses } from "./writesOrderClauses.ts";
 
 /**
- * Every clause, in the order of Python's suite. Only the clauses on the order of writes follow those of putWrites. At the end are the
- * calls that LangGraph.js makes.
+ * Every clause, in the order of Python's suite. The only exception: the clauses on the order of writes come after those of
+ * putWrites. The calls that LangGraph.js makes are at the end.
  */
 export const clauses: readonly Clause[] = [
   ...putClauses,

@@ -4,7 +4,7 @@ import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { clauseGroup, extended } from "./clause.ts";
 import { at, idOf, listAll, listIds, mustGet, newThread, putLine, putOne, writesOf } from "./fixtures.ts";
 
-/** Parts of a line of checkpoints whose value changes at every step. */
+/** The parts of one checkpoint of a line: a value that changes at every step, and one that doesn't. */
 const counting = (step: number) => ({
   values: { step, fixed: "same" },
   versions: { step: step + 1, fixed: 1 },

@@ -22,7 +22,7 @@ export interface SaverSuiteOptions {
  *
  * @param name - name of the suite, usually the saver's
  * @param setup - opens the saver under test; called once, in `beforeAll`
- * @param options - clauses that this saver is known to fail, and which clauses. Default: all.
+ * @param options - clauses that this saver is known to fail, and which clauses run. Default: all.
  * @returns the report, to which results are added while the tests run
  */
 export const testSaver = (

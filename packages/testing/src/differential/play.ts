@@ -10,7 +10,7 @@ const tasksApplyInTheirOwnOrder = isAtLeast("@langchain/langgraph", "1.5.0");
 /**
  * Plays a scenario on one saver and returns everything that could be observed.
  *
- * @param part - if only a part of the scenario is to be played, because another process, perhaps with an older LangGraph, plays the rest
+ * @param part - the part to play, if another process, perhaps with an older LangGraph, plays the rest
  */
 export const play = async (
   { ordersByTask = false, mutates = false, play: run }: Scenario,

@@ -5,13 +5,13 @@ export interface Scenario {
   /** Unique among all scenarios. */
   name: string;
   /**
-   * Parallel tasks write to a DeltaChannel. LangGraph before 1.5 applies their writes in the order of task ids, which are random. There,
+   * Whether parallel tasks write to a DeltaChannel. LangGraph before 1.5 applies their writes in the order of random task ids. There,
    * lists are compared without their order, and it is also compared whether the stored state is the one that the run returned.
    */
   ordersByTask?: boolean;
   /**
-   * Nodes change objects that LangGraph holds. Streamed chunks, and with durability "async" the checkpoints that wait to be put, contain
-   * the same objects, so their content depends on the time. Therefore nothing is streamed, and with "async" only the state at the end of
+   * Whether nodes change objects that LangGraph holds. Streamed chunks, and with "async" the checkpoints that wait to be put, contain
+   * the same objects, so their content depends on timing. Therefore nothing is streamed, and with "async" only the state at the end of
    * each turn is compared.
    */
   mutates?: boolean;

@@ -15,7 +15,7 @@ export interface PlayedGraph extends ReadableGraph {
   bulkUpdateState(config: RunnableConfig, supersteps: unknown): Promise<RunnableConfig>;
 }
 
-/** Compiles the same graph anew on a saver. */
+/** Compiles the same graph again on another saver. */
 export type BuildGraph = (checkpointer: BaseCheckpointSaver) => PlayedGraph;
 
 /** How a turn ended. */
@@ -59,7 +59,7 @@ export interface StageOptions {
   part?: Part | undefined;
 }
 
-/** The label of a note for every turn that didn't fail: whether the state that is read is the one that the turn returned. */
+/** The label of a note for every turn that didn't fail: whether reading returns the state that the turn returned. */
 export const readAsLive = "read as it was live";
 
 const streamMode = ["values", "updates", "debug", "checkpoints", "tasks", "custom"];
@@ -220,7 +220,7 @@ export class Stage {
 
   /**
    * Streams a run and notes the chunks by namespace, first those of the root, then the others by name, because parallel subgraphs may
-   * take turns in any order. If the run throws, no chunks are noted, because it depends on the time which of them arrive before the end.
+   * take turns in any order. If the run throws, no chunks are noted, because timing determines which of them arrive before the end.
    * Returns the last values of the root.
    */
   async #stream(graph: PlayedGraph, input: unknown, config: RunnableConfig): Promise<unknown> {

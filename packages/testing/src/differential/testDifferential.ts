@@ -34,7 +34,7 @@ const expectDifferent = (found: Played, wanted: Played, reason: string): void =>
   expect(found.notes, `No difference any more; the one there was: ${reason}`).not.toEqual(wanted.notes);
 };
 
-/** How often a scenario is played at most until an order that is lost at random is found to be wrong. */
+/** How many times a scenario is played at most to show that an order gets lost at random. */
 const attempts = 12;
 
 /** Asserts that everything is equal except the order that LangGraph loses, and that the order does get lost. */

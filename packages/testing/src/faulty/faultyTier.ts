@@ -58,8 +58,9 @@ import type { TierCall, TierMethod } from "./tierCall.ts";
 /**
  * Wraps any tier and makes its calls fail as a test plans it. It is deterministic: a fault hits exactly the calls that it was planned
  * for, and all other calls pass through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
- * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `keyChecks`, `claimKeyCheck`, `someThreads`, `lease`, `lock`, `unlock`, `deleteUnchanged`, `diagnose`, `sweep`, `tombstones`, `strays`,
- * `inspect`, `mendThread`, `leftovers`, `dropLeftover`, `reviveLeftover`, `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the wrapped tier has them.
+ * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `keyChecks`, `claimKeyCheck`, `someThreads`, `lease`, `lock`, `unlock`,
+ * `deleteUnchanged`, `diagnose`, `sweep`, `tombstones`, `strays`, `inspect`, `mendThread`, `leftovers`, `dropLeftover`, `reviveLeftover`,
+ * `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the wrapped tier has them.
  *
  * @example
  * const tier = new FaultyTier(new MemoryTier());

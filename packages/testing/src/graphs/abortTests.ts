@@ -11,10 +11,10 @@ const State = Annotation.Root({
   log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
 });
 
-/** Whether who leaves a stream waits until its run has ended. Before, the run finished its step, and told nobody. */
+/** Whether leaving a stream waits until its run has ended. In older versions, the run finished its step without any sign. */
 const waitsForEnd = isAtLeast("@langchain/langgraph", "1.7.0");
 
-/** The state of a thread whose run was left: in older versions once it hasn't changed for a while. */
+/** The state of a thread after its run was abandoned. In older versions, waits until the state hasn't changed for a while. */
 async function stillState(read: () => Promise<StateSnapshot>): Promise<StateSnapshot> {
   let state = await read();
   for (let still = waitsForEnd ? 4 : 0; still < 4; still++) {

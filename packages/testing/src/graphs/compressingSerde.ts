@@ -6,7 +6,7 @@ export const COMPRESSED_TYPE = "zlib-test";
 
 /**
  * A serializer whose bytes aren't text: LangGraph's own format, deflated, with a type name of its own. It refuses bytes of any other
- * type, so that savers fail which lose the type or change the bytes.
+ * type, so that a saver fails if it loses the type or changes the bytes.
  */
 export class CompressingSerde implements SerializerProtocol {
   readonly #inner = new MemorySaver().serde;

@@ -62,7 +62,7 @@ export const registerGroups = (
         },
         thread: (prefix = "thread") => ({ configurable: { thread_id: `${prefix}-${randomUUID()}` } }),
       });
-      // Vitest takes a suite without tests for a mistake.
+      // Vitest treats a suite without tests as an error.
       if (tests.length === 0) continue;
       describe(group, () => {
         for (const [name, run] of tests) (known.has(`${group} > ${name}`) ? it.fails : it)(name, run);

@@ -23,7 +23,7 @@ export const durabilitiesOf = (
   };
 };
 
-/** Returns a function that tells whether the next test of a suite is one of every nth. */
+/** Returns a function that returns whether the suite's next test runs, if only every nth test does. */
 export const turnsOf = (suite: string, every = 1): (() => boolean) => {
   let turn = turnOf(suite);
   return () => {
@@ -32,6 +32,6 @@ export const turnsOf = (suite: string, every = 1): (() => boolean) => {
   };
 };
 
-/** Where a suite begins whose tests take turns: determined by its name, so that suites differ. */
+/** The number at which a suite begins to take turns. The suite's name determines it, so that suites differ. */
 const turnOf = (suite: string): number =>
   [...suite].reduce((sum, character) => sum + (character.codePointAt(0) ?? 0), 0);

@@ -20,7 +20,7 @@ const graphOf = (checkpointer: BaseCheckpointSaver, inFirst: () => Promise<void>
     .addEdge("one", "two")
     .compile({ checkpointer });
 
-/** Returns a function that `runs` runs await, of which none goes on before all of them are there. */
+/** Returns a function that `runs` runs await. None of them continues before all of them wait. */
 const meeting = (runs: number): (() => Promise<void>) => {
   let waiting: (() => void)[] = [];
   return () =>

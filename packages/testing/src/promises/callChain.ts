@@ -5,10 +5,10 @@ import { reservedNamespaces, type AppendRequest } from "@stratigraph/core/tier";
 
 const namespace = reservedNamespaces.calls;
 
-/** How many bytes the value of each event has: more than is stored in a record itself. */
+/** The size of each event's value in bytes: too large to be stored in the record itself. */
 const valueBytes = 600;
 
-/** Writes and reads chains of tool calls as `@stratigraph/journal` does: a record per event, its parent the event before. */
+/** Writes and reads chains of tool calls as `@stratigraph/journal` does: one record per event, whose parent is the previous event. */
 export class CallChain {
   readonly #saver: TierSaver;
   readonly #threadId: string;
@@ -29,7 +29,7 @@ export class CallChain {
     return added;
   }
 
-  /** The append of one more event, which is refused if another one comes first, or the thread is deleted meanwhile. */
+  /** The request that appends one more event. It is refused if another one comes first, or the thread is deleted meanwhile. */
   async next(shared: unknown = null): Promise<AppendRequest> {
     const { tier, coder } = this.#saver;
     const threadId = this.#threadId;
@@ -57,7 +57,7 @@ export class CallChain {
     return { threadId, records: [record], blobs, heads, onConflict: "refuse", seen: revision };
   }
 
-  /** Ids of the events, from the head back to the first, whose values are read and decoded on the way. */
+  /** Reads and decodes the values of all events, from the head back to the first. Returns the events' ids in that order. */
   async read(): Promise<string[]> {
     const { tier, coder } = this.#saver;
     const threadId = this.#threadId;

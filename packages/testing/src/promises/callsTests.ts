@@ -18,7 +18,7 @@ export const callsTests = ({ test, saver, reopen, thread }: GraphContext): void 
   const chainOf = (config: ThreadConfig, by: TierSaver = given()): CallChain =>
     new CallChain(by, config.configurable.thread_id);
 
-  /** Puts checkpoints of a graph, each with an event after it that shares its value, which is a patch. @returns the ids of the events, newest first */
+  /** Puts checkpoints of a graph, each followed by an event that shares its value, a patch. @returns the events' ids, newest first */
   const turns = async (config: ThreadConfig, count: number, runId?: string): Promise<string[]> => {
     const events: string[] = [];
     let at: RunnableConfig = (await saver().getTuple(config))?.config ?? config;
@@ -128,7 +128,7 @@ export const callsTests = ({ test, saver, reopen, thread }: GraphContext): void 
     const config = thread();
     const threadIds = [config.configurable.thread_id];
     const [one, two, hashKey] = [randomBytes(32), randomBytes(32), randomBytes(32)];
-    // Nothing else is in the thread: the saver under test may encrypt with keys of its own, of which the storage has check values.
+    // The thread has nothing else: the saver under test may encrypt with its own keys, whose check values are in the storage.
     const tier = withoutKeyChecks(given().tier);
     const first = new TierSaver(tier, { encryption: { keys: { one }, activeKey: "one", hashKey } });
     const sealed = await chainOf(config, first).add(2);
@@ -158,7 +158,7 @@ export const callsTests = ({ test, saver, reopen, thread }: GraphContext): void 
   });
 };
 
-/** A tier as one that knows of no keys, whether it is a storage or made of several. */
+/** The tier without check values of keys, whether it is one storage or made of several. */
 function withoutKeyChecks(tier: Tier): Tier {
   const hidden: ReadonlySet<unknown> = new Set(["claimKeyCheck", "keyCheckPlaces", "layers"]);
   return new Proxy(tier, {

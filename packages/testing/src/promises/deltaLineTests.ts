@@ -54,25 +54,25 @@ const checkpointsOf = async ({ tier }: TierSaver, threadId: string): Promise<Add
   return found;
 };
 
-/** Takes checkpoints away with their pending writes, as damage does. */
+/** Removes checkpoints with their pending writes, to simulate damage. */
 const lose = async ({ tier }: TierSaver, checkpoints: readonly Address[]): Promise<void> => {
   const [{ threadId } = { threadId: "" }] = checkpoints;
   const taken = { threadId, checkpoints, dropBlobs: [], replaceBlobs: [], heads: [] };
-  // A run may be writing to it.
+  // Tries again if it is refused, because a run may be writing to the thread.
   for (let done = false; !done;) {
     const { revision } = await tier.peek({ threadId, namespace: "" });
     done = await tier.remove({ ...taken, revision });
   }
 };
 
-/** Does some work while a tier acknowledges the n-th batch of pending writes, and loses it. */
+/** Does some work while a tier acknowledges the n-th batch of pending writes but loses it. */
 const losing = async <T>(tier: Tier, n: number, work: () => Promise<T>): Promise<T> => {
   let batches = 0;
   const stored = tier.appendWrites.bind(tier);
   tier.appendWrites = async (request: AppendWritesRequest): Promise<void> => {
     batches += 1;
     if (batches !== n) return await stored(request);
-    // As much was written by somebody else: no revision tells of the loss.
+    // An empty append increments the revision as the batch would have, so that the revision doesn't reveal the loss.
     const { threadId } = request;
     await tier.append({ threadId, records: [], blobs: [], heads: [], onConflict: "refuse" });
   };
@@ -84,7 +84,7 @@ const losing = async <T>(tier: Tier, n: number, work: () => Promise<T>): Promise
 };
 
 /**
- * Tests of threads of which a part is gone that DeltaChannels are rebuilt from: what is read is whole, or an error.
+ * Tests of threads that lost a part from which DeltaChannels are rebuilt: a read returns the whole value, or throws an error.
  */
 export const deltaLineTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   const open = async (): Promise<TierSaver> => (await reopen()) as TierSaver;
@@ -124,7 +124,7 @@ export const deltaLineTests = ({ test, saver, reopen, thread, durabilities }: Gr
     test(`pending writes were acknowledged and are gone: reads are refused, durability ${durability}`, async () => {
       const config = { ...thread(), durability };
       await turns(config, 1);
-      // The second batch of the second turn: in the middle of a step, or what "exit" leaves of a node.
+      // The second batch of the second turn is in the middle of a step; with "exit" it is what is stored of a node.
       const running = await open();
       const { list } = await losing(running.tier, 2, () =>
         graphOf(running).invoke({ list: ["in1"] }, config),
@@ -200,7 +200,7 @@ export const deltaLineTests = ({ test, saver, reopen, thread, durabilities }: Gr
       channels: ["list"],
     });
     expect((await errorOf(graph.getState(at(head!.checkpointId)))).code).toBe("CORRUPT");
-    // A snapshot, and the line from there.
+    // A snapshot and the line after it are enough.
     const snapped = thread();
     await turns(snapped, 1);
     await turns(snapped, 2, 1, 1);

@@ -38,7 +38,7 @@ const payingGraph = (checkpointer: TierSaver, pay: (config: RunnableConfig) => P
     .compile({ checkpointer });
 };
 
-/** Tests of `stored()`: it tells when a checkpoint is certain to be there after a crash. */
+/** Tests of `stored()`, which resolves when a checkpoint is certain to survive a crash. */
 export const storedTests = ({ test, saver, thread }: GraphContext): void => {
   /** A saver of its own over the storage under test, whose calls can be held, delayed and failed. */
   const open = (): { door: FaultyTier; own: TierSaver } => {
@@ -48,7 +48,7 @@ export const storedTests = ({ test, saver, thread }: GraphContext): void => {
     return { door, own: new TierSaver(door) };
   };
 
-  /** What another saver over the storage finds at the checkpoint that issued a call: how many tool calls its messages have. */
+  /** How many tool calls another saver over the storage finds in the messages of the checkpoint that issued a call. */
   const callsStored = async (at: RunnableConfig): Promise<number | undefined> => {
     const found = await open().own.getTuple(at);
     const messages = found?.checkpoint.channel_values["messages"] as AIMessage[] | undefined;
@@ -60,7 +60,7 @@ export const storedTests = ({ test, saver, thread }: GraphContext): void => {
       const { door, own } = open();
       const found: (number | undefined)[] = [];
       const asked: string[] = [];
-      // Under "async", a put begins when the one before it has ended: the first one holds up all of them.
+      // Under "async", a put begins when the previous one has ended, so holding the first one delays all of them.
       const hold = durability === "async" ? door.hold("append") : undefined;
       const graph = payingGraph(own, async ({ configurable = {} }) => {
         const map = configurable["checkpoint_map"] as Record<string, string>;
@@ -75,7 +75,7 @@ export const storedTests = ({ test, saver, thread }: GraphContext): void => {
       });
       await graph.invoke({ messages: [] }, { ...thread(), durability });
       expect(found).toEqual([durability === "sync" ? 1 : undefined, 1]);
-      // Until its put begins, it is looked for.
+      // Until its put begins, the saver looks for the checkpoint in the storage.
       const allowed = durability === "sync" ? [] : ["append", "list"];
       expect(asked.filter((method) => !allowed.includes(method))).toEqual([]);
     });
@@ -107,7 +107,7 @@ export const storedTests = ({ test, saver, thread }: GraphContext): void => {
       const by = isOwn ? own : open().own;
       if (head !== undefined) await by.getTuple(config);
       await by.put(head?.config ?? config, checkpoint, metadata, {}).then(() => (isStored = true));
-      // The other process is told of its put before this one can look, so that the order isn't left to chance.
+      // The other process learns that its put has ended before this one can look, so the order isn't left to chance.
       await waiting;
       expect(looks().every(({ args }) => (args[0] as { recordsOnly?: boolean }).recordsOnly === true)).toBe(
         true,
@@ -134,7 +134,7 @@ export const storedTests = ({ test, saver, thread }: GraphContext): void => {
     ]);
     hold.release();
     await refused;
-    // A late write to a deleted thread is dropped silently under "async"; whoever waits for it is told.
+    // A late write to a deleted thread is dropped silently under "async", but a caller that waits for it gets an error.
     const run = { ...config, control: {}, durability: "async" };
     const first = await own.put(run, failing, metadata, {});
     await open().own.deleteThread(config.configurable.thread_id);
@@ -176,14 +176,14 @@ export const storedTests = ({ test, saver, thread }: GraphContext): void => {
     const run = { control: {} };
     const { id } = checkpointOf();
     const at = { configurable: { ...config.configurable, checkpoint_ns: "sub:1", checkpoint_id: id } };
-    // A run reads the namespaces of its graphs before their first tasks, and not of one with checkpointer: false.
+    // A run reads the namespace of each graph before the graph's first tasks, except that of a graph with checkpointer: false.
     await own.getTuple({ ...config, ...run });
     await expect(own.stored({ ...at, ...run })).rejects.toMatchObject({
       code: "NOT_DURABLE",
       message: expect.stringContaining("which stores none") as string,
     });
     expect(door.calls.filter(({ method }) => method === "list")).toHaveLength(1);
-    // Runs that nothing is known of, and those that do read it, wait.
+    // Runs about which nothing is known, and runs that do read the namespace, wait.
     const waits = { code: "NOT_DURABLE", data: { timeoutMs: 70 } };
     const stranger = { control: {} };
     await expect(own.stored({ ...at, ...stranger }, { timeout: "70ms" })).rejects.toMatchObject(waits);

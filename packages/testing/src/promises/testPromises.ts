@@ -7,17 +7,18 @@ import { reservedTests } from "./reservedTests.ts";
 import { storedTests } from "./storedTests.ts";
 import { valueAtCallTests } from "./valueAtCallTests.ts";
 
-/** Options of `testPromises`, as those of `testGraphs`. */
+/** Options of `testPromises`, with the same meaning as in `testGraphs`. */
 export type PromiseSuiteOptions = Pick<GraphSuiteOptions, "durabilities" | "every">;
 
 /**
  * Registers a vitest suite of what Stratigraph promises beyond what LangGraph requires of a saver. Nothing that the loser of a race
- * wrote becomes part of the winner's result, a DeltaChannel is whole or an error, values are stored as they were when the call was made, and the records that Stratigraph's
- * packages store beside a thread never appear as checkpoints; its tool calls stay until the thread is deleted. The official savers don't promise this.
+ * wrote becomes part of the winner's result. Reading a DeltaChannel returns the whole value, or throws an error. Values are stored as they
+ * were when the call was made. The records that Stratigraph's packages store beside a thread never appear as checkpoints. A thread's tool
+ * calls stay until the thread is deleted. The official savers don't promise this.
  *
  * @param name - name of the suite, usually the saver's
  * @param setup - opens the saver under test with its default `conflict`; called once, in `beforeAll`
- * @param options - the durabilities with which tests run that take one, and which tests. Default: each, and all.
+ * @param options - the durabilities of the tests that take one, and which tests run. Default: each durability, and all tests.
  */
 export const testPromises = (name: string, setup: GraphSetup, options: PromiseSuiteOptions = {}): void => {
   const groups = {

@@ -72,7 +72,7 @@ export const valueAtCallTests = ({ test, saver, reopen, thread }: GraphContext):
     }
   });
 
-  // LangGraph 1.4's updateState puts what a task wrote to a channel for the first time without a version of that channel.
+  // In LangGraph 1.4's updateState, if a task writes to a channel for the first time, the put has no version of that channel.
   test("a value without a version is the one given, though the parent has another without one", async () => {
     const begun = checkpointOf("1ef4f797-8335-6428-8001-8a1503f9b871", 1, valuesOf(1));
     const metadata = { source: "update" as const, step: 1, parents: {} };

@@ -79,7 +79,7 @@ export function deleteThreadTests(context: TierContext): void {
         heads: [],
       });
       await tier.append(part("i1"));
-      // Somebody else's import, which was killed, brought the part before this one.
+      // The previous part came from somebody else's import, which was killed.
       await tier.append(part("i2", { parentId: "i1" }));
       await thrown(tier.append(part("i3", { parentId: "i2", seen })), "THREAD_DELETED");
       const moves = { ...part("i2"), records: [], heads: [{ namespace: "", to: "i2", expected: [] }] };

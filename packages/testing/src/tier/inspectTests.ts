@@ -5,7 +5,7 @@ import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, line, put } from "./fixtures.ts";
 
-/** The optional part that shows what no checkpoint leads to, for verifying threads. */
+/** The optional part that finds data to which no checkpoint leads, for verifying threads. */
 export function inspectTests(context: TierContext): void {
   const inspector = (test: TestContext): Tier & ThreadInspector => {
     const { tier } = context;

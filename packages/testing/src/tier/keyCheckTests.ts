@@ -5,7 +5,7 @@ import type { KeyCheckKeeper } from "@stratigraph/core/tier";
 import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 
-/** KeyCheckKeeper, the optional part by which processes with other keys are noticed. */
+/** KeyCheckKeeper, the optional part that detects processes with other keys. */
 export function keyCheckTests(context: TierContext): void {
   const keeper = (test: TestContext, tier: Tier = context.tier): Tier & KeyCheckKeeper => {
     if (!keepsKeyChecks(tier)) {

@@ -7,7 +7,7 @@ import type { TierContext } from "./context.ts";
 
 const hour = 3_600_000;
 
-/** For what ends by itself. */
+/** Options for waiting until something ends by itself. */
 const patience = { timeout: 30_000, interval: 20 };
 
 /** LeaseKeeper, the optional part that lets only one worker at a time do something. */

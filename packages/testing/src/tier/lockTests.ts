@@ -7,7 +7,7 @@ import type { TierContext } from "./context.ts";
 
 const hour = 3_600_000;
 
-/** For what ends by itself. */
+/** Options for waiting until something ends by itself. */
 const patience = { timeout: 30_000, interval: 20 };
 
 /** LockKeeper, the optional part that lets one run at a time work on a thread. */
@@ -66,7 +66,7 @@ export function lockTests(context: TierContext): void {
       await tier.lock(swept, "one", 50);
       const before = await tier.lock(ends, "one", 50);
       await tier.lock(holds, "one", hour);
-      // Not swept meanwhile: a lock that ended is another's without a sweep.
+      // There is no sweep in between: another holder can take an expired lock without one.
       const after = await vi.waitFor(async () => {
         const answer = await tier.lock(ends, "two", hour);
         expect(answer.held).toBe(true);

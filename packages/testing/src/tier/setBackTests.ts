@@ -3,8 +3,8 @@ import { thrown, type TierContext } from "./context.ts";
 import { at, batch, blob, line, listedIds, put } from "./fixtures.ts";
 
 /**
- * A storage that was set back while its writers live on: a failover to a server that lagged, a restored backup. Writers then know of
- * later revisions than there are, and rely on blobs that aren't there.
+ * A storage that was restored to an older state while its writers live on, by a failover to a lagging server or from a backup. Writers
+ * then know later revisions than the storage has, and rely on blobs that it doesn't have.
  */
 export function setBackTests(context: TierContext): void {
   const contentsOf = async (threadId: string): Promise<unknown> => {

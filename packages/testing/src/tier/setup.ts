@@ -21,8 +21,8 @@ export interface TierSuiteOptions {
   /** Parts that the tier must have, besides those of `skipNothing`. Default: none. Tests of other missing parts are skipped. */
   readonly requires?: readonly TierPart[];
   /**
-   * Of the ids of any text, takes one of every so many pairs of neighbours, which look alike; the suite's name determines with which it
-   * begins. Default: 1, which is all of them.
+   * In the tests of ids of any text, takes only every nth pair of neighbours, which look alike. The suite's name determines with which
+   * pair it begins. Default: 1, which is all pairs.
    */
   readonly every?: number;
 }

@@ -3,11 +3,11 @@ import { chooseTtls } from "./chooseTtls.ts";
 import { kindOfThread, kindsOfThreads, type ThreadUses, type Use } from "./kindOfThread.ts";
 import { ReturnTimes } from "./returnTimes.ts";
 
-/** Of how many threads it is remembered how they were used: about 5 MB. A thread beyond them is taken for a new one. */
+/** How many threads are remembered with their uses: about 5 MB. Any other thread counts as new. */
 const rememberedThreads = 20_000;
 /** After how many uses the times are chosen anew. Choosing takes one to three milliseconds. */
 const usesPerChoice = 1_000;
-/** After how many uses what was learned counts half. */
+/** After how many further uses earlier uses count half. */
 const usesPerHalf = 50_000;
 /** How many uses of a kind must be known before it gets a time of its own. */
 const fewestUses = 30;
@@ -34,7 +34,7 @@ export class AdaptiveTtl {
     this.#times = Array.from({ length: kindsOfThreads }, () => new ReturnTimes(ttlMs));
   }
 
-  /** Notes that a thread was used. @param bytes how many were added to its copy */
+  /** Notes that a thread was used. @param bytes how many bytes were added to its copy */
   used(threadId: string, use: Use, bytes = 0): void {
     const before = this.#threads.get(threadId);
     const after = this.#usesAfter(before, use, bytes);
@@ -68,7 +68,7 @@ export class AdaptiveTtl {
     const atMs = this.#now();
     if (before === undefined) return { atMs, last, bytes, returns: 0, returnedAfter: 0, usesSince: 1 };
     const gapMs = atMs - before.atMs;
-    // A copy that is gone begins anew.
+    // If the copy is gone, its size starts from 0 again.
     const kept = gapMs > this.#ttlMsAfter(before) ? 0 : before.bytes;
     const since = { ...before, atMs, last, bytes: kept + bytes };
     const gap = gapMs / this.#ttlMs;

@@ -1,15 +1,16 @@
 import { placeOfTtl, type Outlook } from "./returnTimes.ts";
 
-/** How often the range of prices is halved, on a logarithmic scale: leaves one to seven digits. */
+/** How many times the range of prices is halved, on a logarithmic scale. The price is then exact to seven digits. */
 const steps = 32;
-/** Prices to look among, in uses per byte and millisecond. */
+/** The range of prices, in uses per byte and millisecond. */
 const [lowestPrice, highestPrice] = [1e-24, 1e3];
 
 /**
- * Chooses a time to live for each kind of threads, so that as many uses as possible find their copy, while all copies together take no
- * more than with one fixed `ttl` for all. Every kind is kept for as long as that brings more than its memory costs, at one price for
- * all: the lowest at which the whole stays within the budget. As far as the past tells, no choice is worse than the fixed `ttl`.
- * @returns for each outlook a time in milliseconds, or undefined where nothing is known
+ * Chooses a time to live for each kind of threads, so that as many uses as possible find their copy, while all copies together take no more
+ * than with one fixed `ttl` for all. Each kind is kept as long as that brings more than its memory costs. The price of memory is the same
+ * for all kinds: the lowest at which all copies together stay within the budget. Judged by the past, no choice is worse than the fixed
+ * `ttl`.
+ * @returns for each outlook a time in milliseconds, or undefined if nothing is known
  */
 export function chooseTtls(outlooks: readonly (Outlook | undefined)[]): readonly (number | undefined)[] {
   const known = outlooks.filter((outlook) => outlook !== undefined);
@@ -45,7 +46,7 @@ function spend(budget: number, chosen: Map<Outlook, number>, price: number): voi
   }
 }
 
-/** Which time to live brings the most for what it takes; the shortest among equals. */
+/** The place of the time to live whose uses exceed the cost of its memory the most; the shortest among equals. */
 function bestPlace({ found, taken }: Outlook, price: number): number {
   let [best, most] = [0, Number.NEGATIVE_INFINITY];
   for (const [place, hits] of found.entries()) {

@@ -1,16 +1,16 @@
 /** How a thread was used: read, or written to. */
 export type Use = "read" | "write";
 
-/** What is remembered of how a thread was used: enough to say which other threads it is like. */
+/** What is remembered of a thread's uses: enough to find out its kind. */
 export interface ThreadUses {
   /** When it was last used, in milliseconds since 1970. */
   readonly atMs: number;
   readonly last: Use;
-  /** An estimate of what its copy takes, in bytes. */
+  /** An estimate of the memory that its copy takes, in bytes. */
   readonly bytes: number;
   /** How often it came back after it wasn't used for longer than the tier's `ttl`. */
   readonly returns: number;
-  /** After how many times the `ttl` it came back last; 0 if it never did. */
+  /** After how long it last came back, in multiples of the `ttl`; 0 if it never did. */
   readonly returnedAfter: number;
   /** How often it was used since then. */
   readonly usesSince: number;
@@ -20,9 +20,9 @@ export interface ThreadUses {
 export const kindsOfThreads = 80;
 
 /**
- * The kind of a thread, a whole number below {@link kindsOfThreads}. Threads of one kind were last used in the same way, came back
- * about as often and after about as long, and both have or haven't been used more than twice since. Times are in multiples of the
- * `ttl`, so that the kinds fit minutes as well as days.
+ * The kind of a thread, a whole number below {@link kindsOfThreads}. Threads of one kind were last used in the same way, came back about as
+ * often and after about as long, and either all or none of them were used more than twice since. Times are in multiples of the `ttl`, so
+ * that the kinds fit minutes as well as days.
  */
 export function kindOfThread({ last, returns, returnedAfter, usesSince }: ThreadUses): number {
   const parts: readonly [place: number, places: number][] = [

@@ -1,18 +1,18 @@
 /** A copy stays for at least this share of the tier's `ttl` after its last use. */
 const shortestShare = 1 / 16;
-/** A copy stays for at most so many times the tier's `ttl` after its last use. */
+/** A copy stays for at most this many times the tier's `ttl` after its last use. */
 export const longestTimes = 8;
-/** How many times to live are told apart between one and its double. */
+/** How many steps there are between one time to live and its double. */
 const perDouble = 3;
 /** The times to live that a kind of threads may get, as shares of the tier's `ttl`, ascending. The `ttl` itself is one of them. */
 const shares: readonly number[] = Array.from(
   { length: 1 + perDouble * Math.log2(longestTimes / shortestShare) },
   (_, n) => shortestShare * 2 ** (n / perDouble),
 );
-/** Which of them is the tier's `ttl`. */
+/** The place of the tier's `ttl` among the shares. */
 export const placeOfTtl = perDouble * Math.log2(1 / shortestShare);
 
-/** What keeping the threads of one kind for a time would have brought and taken, for each time that they may be kept. */
+/** What each time to live would have brought and taken for the threads of one kind. */
 export interface Outlook {
   /** Times to live, in milliseconds, ascending. */
   readonly ttlsMs: readonly number[];
@@ -22,13 +22,13 @@ export interface Outlook {
   readonly taken: readonly number[];
 }
 
-/** After how long threads of one kind were used again. Newer uses weigh more, and the size is fixed. */
+/** Counts after how long threads of one kind were used again. Newer uses weigh more, and the memory for it is fixed. */
 export class ReturnTimes {
   readonly #ttlMs: number;
-  /** Uses after which the time ran, and the bytes of their copies. */
+  /** How many uses there were, and the bytes of the copies at these uses. */
   #uses = 0;
   #bytes = 0;
-  /** By the shortest time to live that would have reached the next use: how often, and the bytes of these copies. */
+  /** For each time to live, how often it was the shortest that would have reached the next use, and the bytes of these copies. */
   readonly #next = new Float64Array(shares.length);
   readonly #nextBytes = new Float64Array(shares.length);
 
@@ -47,12 +47,12 @@ export class ReturnTimes {
     this.#bytes += bytes;
   }
 
-  /** The copy of a thread that was used turned out to be larger by so many bytes. */
+  /** The copy of a thread that was used turned out to be larger by this many bytes. */
   grew(bytes: number): void {
     this.#bytes += bytes;
   }
 
-  /** It was used again, `afterMs` milliseconds later. */
+  /** A thread of this kind was used again, `afterMs` milliseconds later. */
   ended(afterMs: number, bytes: number): void {
     const share = afterMs / this.#ttlMs;
     if (share > longestTimes) return;
@@ -78,10 +78,10 @@ export class ReturnTimes {
     for (const [place, ttlMs] of ttlsMs.entries()) {
       hits += this.#next[place]!;
       endedBytes += this.#nextBytes[place]!;
-      // The next use came somewhere between two times to live: in the middle of them, on a scale of doubles.
+      // The next use came somewhere between two times to live. Assume the middle of them, on a logarithmic scale.
       takenByEnded += (this.#nextBytes[place]! * ttlMs) / 2 ** (0.5 / perDouble);
       found.push(hits);
-      // A copy that wasn't used again takes the whole time. Among these are some that still may be, which count as if they won't.
+      // A copy that wasn't used again stays for the whole time. Some of these may still be used again, but count as if they won't.
       taken.push(takenByEnded + Math.max(0, this.#bytes - endedBytes) * ttlMs);
     }
     return { ttlsMs, found, taken };

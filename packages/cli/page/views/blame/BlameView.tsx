@@ -22,7 +22,7 @@ import "./blame.css";
 type Blamed = OutputOf<"blame">;
 type Entry = Blamed["changed"];
 
-/** Who last changed a value, and what it was before. */
+/** Shows who last changed a value, and what the value was before. */
 export function BlameView(): VNode {
   const { query } = route.value;
   const [at, path, checkpoint, namespace] = [

@@ -9,7 +9,7 @@ import { whatIfHref } from "../../values/actions.ts";
 import { bundleOf } from "./bundle.ts";
 import { atOf, readCode, showCommand, type Shown } from "./shown.ts";
 
-/** What a checkpoint is: where it came from, and what runs next. */
+/** The header of a checkpoint: its origin, and what runs next. */
 export function CheckpointHead({ shown }: { readonly shown: Shown }): VNode {
   const { thread, namespace, checkpoint, parent, head, lostTo, run, ts, step, source, next } = shown;
   const failed = shown.writes.filter(({ kind }) => kind === "error").length;

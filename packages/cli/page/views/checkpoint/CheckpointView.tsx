@@ -28,7 +28,7 @@ const tabs = [
   { id: "raw", label: "Raw" },
 ] as const;
 
-/** A checkpoint: what it is, its state, what was written, and what it changed. */
+/** A checkpoint: its header, its state, its writes, and its changes. */
 export function CheckpointView({ thread, checkpoint, namespace }: CheckpointViewProps): VNode {
   const { query } = route.value;
   const wanted = query.get("tab");

@@ -4,7 +4,7 @@ import { Button } from "../../design/Button.tsx";
 import { copy } from "../../design/copy.ts";
 import type { Shown } from "./shown.ts";
 
-/** What the operation `show` told, as it came: JSON of the serde, with its records. */
+/** The unchanged result of the operation `show`: JSON of the serde, with its records. */
 export function RawTab({ shown }: { readonly shown: Shown }): VNode {
   const text = useMemo(() => JSON.stringify(shown, null, 2), [shown]);
   return (

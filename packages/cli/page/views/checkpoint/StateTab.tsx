@@ -14,7 +14,7 @@ import { ValueTree } from "../../values/ValueTree.tsx";
 import { Waiting } from "./Waiting.tsx";
 import { atOf, isOwn, type Channel, type Shown } from "./shown.ts";
 
-/** The state at a checkpoint: what it waits for, conversations, and all other channels as a tree. */
+/** The state at a checkpoint: open questions and failures, conversations, and all other channels as a tree. */
 export function StateTab({ shown }: { readonly shown: Shown }): VNode {
   const at = atOf(shown);
   const { channels } = shown;
@@ -77,7 +77,7 @@ interface Sorted {
   readonly talks: readonly Channel[];
   readonly others: readonly TreeValue[];
   readonly own: readonly TreeValue[];
-  /** Those whose values aren't JSON. */
+  /** Channels whose values aren't JSON. */
   readonly opaque: readonly Channel[];
 }
 

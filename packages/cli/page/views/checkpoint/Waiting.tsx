@@ -9,11 +9,11 @@ import { MessageText } from "../../values/MessageText.tsx";
 import { failuresOf } from "./failuresOf.ts";
 import { questionsOf, type Shown, type Write } from "./shown.ts";
 
-/** What keeps the thread from going on: questions to people, and tasks that failed. */
+/** Why the thread doesn't continue: questions to people, and failed tasks. */
 export function Waiting({ shown }: { readonly shown: Shown }): VNode | null {
   const asked = shown.writes.filter(({ kind }) => kind === "interrupt");
   const failed = shown.writes.filter(({ kind }) => kind === "error");
-  // What a task writes after a question is its result. One that asks again has answers, too, and still waits.
+  // A task that has written its result has its answer. A task that asks again has answers, too, but still waits.
   const ended = new Set(shown.writes.filter(({ kind }) => kind === "write").map(({ task }) => task));
   const resumed = new Set(shown.writes.filter(({ kind }) => kind === "resume").map(({ task }) => task));
   const stateOf = ({ task }: Write): State => {
@@ -32,7 +32,7 @@ export function Waiting({ shown }: { readonly shown: Shown }): VNode | null {
   );
 }
 
-/** What became of a question: nobody answers where the thread has gone on from it. */
+/** The state of a question. "passed": the thread has continued without an answer. */
 type State = "waits" | "answered" | "passed";
 
 const states: Readonly<Record<State, string>> = {

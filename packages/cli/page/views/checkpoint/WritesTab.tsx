@@ -19,7 +19,7 @@ type Written = OutputOf<"writes">;
 type Task = Written["made"][number];
 type Write = Task["writes"][number];
 
-/** What each node wrote: in the step that made the checkpoint, and since. */
+/** The writes of each node: in the step that made the checkpoint, and since then. */
 export function WritesTab({ shown }: { readonly shown: Shown }): VNode {
   const { thread, namespace, checkpoint, step } = shown;
   const key = JSON.stringify(["writes", thread, namespace, checkpoint, shown.writes.length]);

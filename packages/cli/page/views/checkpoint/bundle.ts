@@ -5,7 +5,7 @@ import type { Shown } from "./shown.ts";
 const about =
   "The form of one checkpoint, without its contents: every text was replaced by its length and a number, the same for equal texts. Names of channels, nodes, properties and classes, numbers and times are as they are stored: read this file before you pass it on. Long values were cut before.";
 
-/** The form of a checkpoint as a file to pass on, such as with a bug report. @throws ApiError */
+/** The form of a checkpoint, without its contents, as a file to share, such as with a bug report. @throws ApiError */
 export async function bundleOf({ thread, namespace, checkpoint }: Shown): Promise<Blob> {
   const at = { at: thread, namespace, checkpoint };
   const shown = await call("show", { ...at, maxBytes: 500_000 });

@@ -1,14 +1,14 @@
 import { describe, inline, isPartGap } from "../../values/describe.ts";
 import { contentOf, isObject } from "../../values/records.ts";
 
-/** An error, as far as it is told. */
+/** The known parts of an error. */
 export interface ToldError {
   readonly name: string | undefined;
   readonly message: string;
   readonly stack: string | undefined;
 }
 
-/** An error as LangGraph stores it: the serde's record of one, or an object with its name and message. */
+/** Reads an error as LangGraph stores it: the serde's record of an error, or an object with its name and message. */
 export function errorOf(value: unknown): ToldError {
   const { kind, name, text, parts } = describe(value);
   if (kind === "error") {

@@ -4,12 +4,12 @@ import type { Write } from "./shown.ts";
 /** A task with an error. */
 interface Failure extends ToldError {
   readonly task: string;
-  /** Its node, or the beginning of its id. */
+  /** The name of its node, or the beginning of its id. */
   readonly who: string;
 }
 
 /**
- * Tasks of a step that failed, and those that LangGraph stopped for it. It writes an AbortError for tasks that had finished, too:
+ * Failed tasks of a step, and tasks that LangGraph stopped because of them. LangGraph writes an AbortError for finished tasks, too:
  * these have writes of their own, and don't run again.
  */
 export function failuresOf(writes: readonly Pick<Write, "node" | "task" | "kind" | "value">[]): {

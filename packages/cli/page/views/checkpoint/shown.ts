@@ -3,7 +3,7 @@ import { commandText } from "../../design/commandText.ts";
 import { contentOf, isObject } from "../../values/records.ts";
 import type { ValueAt } from "../../values/ValueAt.ts";
 
-/** A checkpoint as the operation `show` tells it. */
+/** A checkpoint as the operation `show` returns it. */
 export type Shown = OutputOf<"show">;
 
 export type Channel = Shown["channels"][number];
@@ -44,12 +44,12 @@ export function readCode({
   ].join("\n");
 }
 
-/** Which channels are LangGraph's own rather than the graph's author's. */
+/** Whether a channel is LangGraph's own rather than the graph author's. */
 export function isOwn(channel: string): boolean {
   return /^(__|branch:|join:|start:)/.test(channel);
 }
 
-/** What a node asks, of the pending write of an interrupt: one write may hold several. */
+/** The questions in the pending write of an interrupt. One write may hold several. */
 export function questionsOf({
   value,
 }: Pick<Write, "value">): { readonly id: string | undefined; readonly value: unknown }[] {

@@ -26,7 +26,7 @@ const tones: Readonly<Record<Summary["outcome"], Tone>> = {
   unfinished: "blue",
 };
 
-/** What several threads did, side by side: for prompts or strategies that were tried. */
+/** Several threads side by side, to compare the prompts or strategies that were tried in them. */
 export function CompareView(): VNode {
   const threads = route.value.query.getAll("threads");
   const compared = useResource(threads.length === 0 ? undefined : JSON.stringify(threads), (signal) =>
@@ -187,7 +187,7 @@ function columnsOf(found: readonly Summary[], threads: readonly string[]): Colum
   ];
 }
 
-/** How each thread ended, beside each other, and what can be done with it. */
+/** The end of each thread, side by side, with its actions. */
 function Ends({ found }: { readonly found: readonly Summary[] }): VNode {
   const [first] = found;
   return (

@@ -19,7 +19,7 @@ import { Sides } from "./Sides.tsx";
 const keyOf = ({ thread, namespace, checkpoint }: Conflict): string =>
   JSON.stringify([thread, namespace, checkpoint]);
 
-/** Side branches: work that lost a race for the head of its thread, and was kept. */
+/** Side branches: work that lost a race for the head of its thread but was kept. */
 export function ConflictsView(): VNode {
   const { query } = route.value;
   const thread = query.get("thread") ?? "";

@@ -16,7 +16,7 @@ interface PromoteDialogProps {
   readonly onChange: () => void;
 }
 
-/** Makes a side branch the main line, after showing what that changes. */
+/** Shows what changes if a side branch becomes the main line, and then makes it the main line. */
 export function PromoteDialog({ conflict, onClose, onChange }: PromoteDialogProps): VNode {
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<ApiError>();

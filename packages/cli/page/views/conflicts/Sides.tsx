@@ -7,7 +7,7 @@ import { Skeleton } from "../../design/Skeleton.tsx";
 import { href } from "../../router.ts";
 import type { Conflict } from "./conflict.ts";
 
-/** What each side changed since they parted. */
+/** The changes of each side since they separated. */
 export function Sides({ conflict }: { readonly conflict: Conflict }): VNode {
   const { thread, namespace, from, checkpoint } = conflict;
   const head = useResource(JSON.stringify([thread, namespace, "head"]), async (signal) => {

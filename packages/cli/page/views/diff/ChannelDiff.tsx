@@ -14,13 +14,13 @@ type Change = Channel["changes"][number];
 
 interface ChannelDiffProps {
   readonly channel: Channel;
-  /** Shows more of the changes that weren't listed. */
+  /** Shows more of the omitted changes. */
   readonly onMore?: (() => void) | undefined;
 }
 
 const tones = { added: "green", removed: "red", changed: "amber" } as const;
 
-/** What differs in one channel. */
+/** The differences in one channel. */
 export function ChannelDiff({ channel, onMore }: ChannelDiffProps): VNode {
   const { name, kind, changes, omitted } = channel;
   return (
@@ -45,7 +45,7 @@ export function ChannelDiff({ channel, onMore }: ChannelDiffProps): VNode {
   );
 }
 
-/** Differences of one value, each with its place. */
+/** The differences in one value, each with its path. */
 export function Changes({ changes }: { readonly changes: readonly Change[] }): VNode {
   return (
     <>
@@ -86,7 +86,7 @@ function ChangeValue({ change: { kind, before, after } }: { readonly change: Cha
   const [one, other] = [messageSide(before), messageSide(after)];
   if (one !== undefined && other !== undefined) return <MessageChange before={one} after={other} />;
   const [from, to] = [sideText(before), sideText(after)];
-  // A number or a word that became another one is read at a glance.
+  // Short values, such as a number or a word, are shown on one line.
   if (isShort(from.text) && isShort(to.text))
     return (
       <p class="change-short mono">
@@ -102,7 +102,7 @@ function isShort(text: string): boolean {
   return text.length <= 48 && !text.includes("\n");
 }
 
-/** A value that is only on one side. */
+/** A value that only one side has. */
 function Alone({ value }: { readonly value: unknown }): VNode {
   const message = messageOf(value, 0, []);
   if (message === undefined) return <Value value={value} />;
@@ -114,7 +114,7 @@ function Alone({ value }: { readonly value: unknown }): VNode {
   );
 }
 
-/** A message that was said differently. */
+/** A message that differs between the sides. */
 function MessageChange({
   before,
   after,

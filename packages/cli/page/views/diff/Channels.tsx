@@ -8,7 +8,7 @@ interface ChannelsProps {
   readonly onMore?: (() => void) | undefined;
 }
 
-/** What differs, channel by channel: the graph author's first. */
+/** The differences by channel, those of the graph's author first. */
 export function Channels({ channels, onMore }: ChannelsProps): VNode {
   const theirs = channels.filter(({ name }) => !isOwn(name));
   const own = channels.filter(({ name }) => isOwn(name));

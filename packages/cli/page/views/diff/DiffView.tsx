@@ -14,7 +14,7 @@ import { href, navigate, route } from "../../router.ts";
 import { Channels } from "./Channels.tsx";
 import "./diff.css";
 
-/** Any two checkpoints, branches or threads compared. */
+/** Compares any two checkpoints, branches or threads. */
 export function DiffView(): VNode {
   const { query } = route.value;
   const [a, b, namespace] = [query.get("a") ?? "", query.get("b") ?? "", query.get("ns") ?? ""];

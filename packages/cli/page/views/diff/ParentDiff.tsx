@@ -10,7 +10,7 @@ import { addressOf, type Shown } from "../checkpoint/shown.ts";
 import { Channels } from "./Channels.tsx";
 import "./diff.css";
 
-/** What a checkpoint changed: it, compared with the one it was made from. */
+/** The changes of a checkpoint, compared with the checkpoint that it was made from. */
 export function ParentDiff({ shown }: { readonly shown: Shown }): VNode {
   const { thread, namespace, checkpoint, parent } = shown;
   const [limit, setLimit] = useState(200);

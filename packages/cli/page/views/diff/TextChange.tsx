@@ -25,7 +25,7 @@ interface TextChangeProps {
   readonly after: SideText;
 }
 
-/** Two texts compared: beside each other where there is room, else in one. */
+/** Compares two texts: side by side if there is enough space, otherwise as one text. */
 export function TextChange({ before, after }: TextChangeProps): VNode {
   const differ = useDiffer();
   const all = useMemo(
@@ -51,7 +51,7 @@ export function TextChange({ before, after }: TextChangeProps): VNode {
 
 interface SideProps {
   readonly all: readonly Folded[];
-  /** Which pieces it has beside those that are the same. */
+  /** The kinds of pieces that are shown besides the equal ones. */
   readonly kinds: readonly string[];
   readonly name: string;
   readonly className: string;

@@ -3,7 +3,7 @@ import { JsonText } from "../../values/JsonText.tsx";
 import { MessageText } from "../../values/MessageText.tsx";
 import { isCut } from "../../values/records.ts";
 
-/** A value of a diff: a text as text, all else as JSON. */
+/** A value of a diff: a text as text, anything else as JSON. */
 export function Value({ value }: { readonly value: unknown }): VNode {
   if (typeof value === "string" && (value.length > 80 || value.includes("\n")))
     return <MessageText text={value} code />;

@@ -3,17 +3,17 @@ import { isCut, isRedacted, type JsonObject } from "../../values/records.ts";
 import { messageFields, messageOf } from "../../values/messages.ts";
 import { jsonLines } from "../../values/jsonTokens.ts";
 
-/** A side of a change: a text that is compared by words, or data that is compared line by line. */
+/** One side of a change: a text, which is compared by words, or data, which is compared by lines. */
 export interface SideText {
   readonly kind: "text" | "data";
   readonly text: string;
   /** Whether its end was cut. */
   readonly cut: boolean;
-  /** How many characters before it were left out, as both sides begin with them. */
+  /** How many characters at the beginning were left out because both sides have them. */
   readonly skips: number;
 }
 
-/** A value of a diff as text to compare. */
+/** A value of a diff, as text that can be compared. */
 export function sideText(value: unknown): SideText {
   if (typeof value === "string") return { kind: "text", text: value, cut: false, skips: 0 };
   if (isCut(value) && value.begins !== undefined) {
@@ -23,7 +23,7 @@ export function sideText(value: unknown): SideText {
   return { kind: "data", text: isRedacted(value) ? "(redacted)" : jsonLines(value), cut: false, skips: 0 };
 }
 
-/** A message of a diff, taken apart: what it says, and its other fields. */
+/** A message of a diff, split into its content and its other fields. */
 export interface MessageSide {
   readonly speaker: string;
   readonly name: string | undefined;
@@ -31,7 +31,7 @@ export interface MessageSide {
   readonly rest: JsonObject;
 }
 
-/** Fields that say nothing where they hold nothing. */
+/** Fields that are left out if they are empty. */
 const quiet = new Set([
   "content",
   "name",
@@ -60,7 +60,7 @@ export function messageSide(value: unknown): MessageSide | undefined {
   return { speaker, name: typeof name === "string" ? name : undefined, content: contentText(value), rest };
 }
 
-/** What a message says, with images and the like as what they are. */
+/** The content of a message. Images and the like are described. */
 function contentText(message: unknown): SideText {
   const content = messageFields(message)?.fields["content"];
   if (isCut(content)) return sideText(content);
@@ -85,7 +85,7 @@ export interface Piece {
   readonly text: string;
 }
 
-/** What the library tells of a piece. */
+/** What the library returns for a piece. */
 interface Told {
   readonly added?: boolean | undefined;
   readonly removed?: boolean | undefined;
@@ -101,10 +101,10 @@ export interface Differ {
 /** Longer texts are compared by lines, in characters. */
 const longestByWords = 20_000;
 
-/** Most time that a comparison gets. */
+/** How long a comparison may take, in milliseconds. */
 const mostMs = 400;
 
-/** Compares two texts, by words or by lines. Where that takes too long, only what they begin and end with is the same. */
+/** Compares two texts, by words or by lines. If that takes too long, only a common beginning and end count as the same. */
 export function pieces(differ: Differ, before: SideText, after: SideText): Piece[] {
   const by =
     before.kind === "text" &&
@@ -120,7 +120,7 @@ export function pieces(differ: Differ, before: SideText, after: SideText): Piece
   }));
 }
 
-/** What two texts begin and end with alike, and between that, all of one and all of the other. */
+/** The common beginning and end of two texts, and between them the rest of the one and of the other. */
 export function ends(before: string, after: string): Piece[] {
   const most = Math.min(before.length, after.length);
   let start = 0;
@@ -136,10 +136,10 @@ export function ends(before: string, after: string): Piece[] {
   return all.filter(({ text }) => text !== "");
 }
 
-/** A piece, or what stands for the middle of a long one that is the same on both sides. */
+/** A piece, or the folded middle of a long piece that is the same on both sides. */
 export type Folded = Piece | { readonly kind: "fold"; readonly lines: number; readonly text: string };
 
-/** How many lines around a difference stay in sight. */
+/** How many lines around a difference stay visible. */
 const around = 3;
 
 /** Folds the middle of long pieces that are the same. */
@@ -161,7 +161,7 @@ export function folded(all: readonly Piece[]): Folded[] {
     .filter((piece) => piece.kind === "fold" || piece.text !== "");
 }
 
-/** What stands before a change: where in the channel it is. */
+/** The text in front of a change: its path in the channel. */
 export function pathText(path: string): string {
   return path
     .split("/")

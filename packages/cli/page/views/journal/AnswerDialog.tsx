@@ -10,7 +10,7 @@ import { Field } from "../../design/Field.tsx";
 import { toast } from "../../design/Toast.tsx";
 import { answersTo, resultError, type Answer, type OpenQuestion } from "./texts.ts";
 
-/** Under which name the browser keeps who answered last. */
+/** The name under which the browser remembers who answered last. */
 const authorKey = "stratigraph.author";
 
 interface AnswerDialogProps {
@@ -19,7 +19,7 @@ interface AnswerDialogProps {
   readonly onAnswered: () => void;
 }
 
-/** Asks for an answer, tells what it will do, and writes it once that is confirmed. */
+/** Asks for an answer, shows what the answer will do, and writes it after a confirmation. */
 export function AnswerDialog({ question, onClose, onAnswered }: AnswerDialogProps): VNode {
   const { thread, kind, tool } = question;
   const [given, setGiven] = useState<Answer>();

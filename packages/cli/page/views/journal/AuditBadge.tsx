@@ -8,10 +8,10 @@ import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Id } from "../../design/Texts.tsx";
 import { badgeOf, type Audit } from "./texts.ts";
 
-/** A journal of more calls is verified when somebody asks for it. */
+/** A journal with more calls is verified only on request. */
 const mostUnasked = 500;
 
-/** Whether the journal is as it was written, and what that proves. */
+/** Shows whether the journal is unchanged since it was written, and what that proves. */
 export function AuditBadge({
   thread,
   calls,

@@ -13,17 +13,17 @@ import { Entries } from "./Entries.tsx";
 import { statusOf, tookText, type Call } from "./texts.ts";
 import { ValuePart } from "./ValuePart.tsx";
 
-/** How much of a call's values the drawer shows, in bytes. */
+/** How many bytes of a call's values the drawer shows at most. */
 const shownBytes = 1_000_000;
 
 interface CallDrawerProps {
   readonly thread: string;
-  /** The fingerprint; undefined where none is chosen. */
+  /** The fingerprint of the chosen call; undefined if none is chosen. */
   readonly chosen: string | undefined;
   readonly onClose: () => void;
 }
 
-/** One call: arguments, result, and everything that was decided about it. */
+/** One call: its arguments, its result, and all decisions about it. */
 export function CallDrawer({ thread, chosen, onClose }: CallDrawerProps): VNode {
   const { data, error, reload } = useResource(
     chosen === undefined ? undefined : `call ${chosen} of ${thread}`,

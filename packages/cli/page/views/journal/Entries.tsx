@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { Time } from "../../design/Texts.tsx";
 import { entryTone, type Call } from "./texts.ts";
 
-/** What the journal says of a call, oldest first. */
+/** The journal's entries about a call, oldest first. */
 export function Entries({ entries }: { readonly entries: Call["entries"] }): VNode {
   return (
     <ol class="journal-entries">

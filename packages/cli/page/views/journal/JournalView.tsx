@@ -26,10 +26,10 @@ import { statusOf, statusOptions, tookText, type Call } from "./texts.ts";
 /** How many calls are shown at first, and at most. */
 const [firstPage, longestPage] = [100, 1000];
 
-/** How much of arguments and results stands in a row, in characters. */
+/** How many characters of arguments and results a row shows. */
 const valueLength = 90;
 
-/** The calls of a thread: open questions, whether the chain is whole, and every call with its outcome. */
+/** The calls of a thread: open questions, the audit of the chain, and every call with its outcome. */
 export function JournalView({ thread }: { readonly thread: string }): VNode {
   const { query } = route.value;
   const tool = query.get("tool") ?? "";

@@ -9,7 +9,7 @@ import { inline } from "../../values/describe.ts";
 import { AnswerDialog } from "./AnswerDialog.tsx";
 import type { OpenQuestion } from "./texts.ts";
 
-/** How much of the arguments stands in a question, in characters. */
+/** How many characters of the arguments a question shows. */
 const argsLength = 160;
 
 interface QuestionsProps {
@@ -17,7 +17,7 @@ interface QuestionsProps {
   readonly onAnswered: () => void;
 }
 
-/** What a person must answer, each with a way to do so. */
+/** The questions that a person must answer, each with a button to do so. */
 export function Questions({ questions, onAnswered }: QuestionsProps): VNode | null {
   const [open, setOpen] = useState<OpenQuestion>();
   if (questions.length === 0) return null;

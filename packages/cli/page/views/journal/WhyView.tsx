@@ -18,7 +18,7 @@ import { resultText } from "./resultText.ts";
 type Why = OutputOf<"why">;
 type Explained = Why["calls"][number];
 
-/** How much of a message and of a value stands in the chain, in characters. */
+/** How many characters of a message and of a value the chain shows. */
 const [messageLength, valueLength] = [1200, 300];
 
 const sources: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ const sources: Readonly<Record<string, string>> = {
   fork: "somebody put it there by a fork",
 };
 
-/** Where a message comes from: what its model had been given, as a chain from the inputs to the message. */
+/** The origin of a message: what its model was given, as a chain from the inputs to the message. */
 export function WhyView({ thread }: { readonly thread: string }): VNode {
   const { query } = route.value;
   const message = query.get("message") ?? undefined;
@@ -219,7 +219,7 @@ function Checkpoint({
   );
 }
 
-/** What a message says: its text, or else its content as a value. */
+/** The content of a message: its text, or if it has none, its content as a value. */
 function textOf(message: unknown): string {
   const fields = Object(Object(message).kwargs ?? message) as { content?: unknown };
   const { content } = fields;

@@ -1,6 +1,6 @@
 import { inline } from "../../values/describe.ts";
 
-/** What a call gave, on one line: of the fields of a tool's message the content, and a text without quotes. */
+/** The result of a call on one line: of a tool's message only the content, and a text without quotes. */
 export function resultText(result: unknown, most: number): string {
   const { content, name, status } = Object(result) as Readonly<Record<string, unknown>>;
   const isMessage = content !== undefined && (name !== undefined || status !== undefined);

@@ -17,7 +17,7 @@ const statuses: Readonly<Record<Call["status"], readonly [label: string, tone: T
   repeats: ["Repetition", "neutral", "It counts as a repetition of another call"],
 };
 
-/** How a call stands, as a pill shows it. */
+/** The status of a call, as a pill shows it. */
 export function statusOf(status: Call["status"]): { label: string; tone: Tone; title: string } {
   const [label, tone, title] = statuses[status];
   return { label, tone, title };
@@ -38,7 +38,7 @@ export function entryTone(type: string): Tone {
   return "neutral";
 }
 
-/** What an audit found, as a badge; undefined before there was one. */
+/** The result of an audit as a badge; undefined before the first audit. */
 export function badgeOf(audit: Audit | undefined): { text: string; tone: Tone } | undefined {
   if (audit === undefined) return undefined;
   const count = audit.entries === 1 ? "1 entry" : `${countText(audit.entries)} entries`;
@@ -61,7 +61,7 @@ export function tookText(ms: number): string {
   return `${Math.round(ms / 60_000)} min`;
 }
 
-/** The answers that a question can have. */
+/** The possible answers to a question. */
 export function answersTo(kind: OpenQuestion["kind"]) {
   return kind === "approval"
     ? ([
@@ -84,7 +84,7 @@ export function answersTo(kind: OpenQuestion["kind"]) {
 
 export type Answer = "allow" | "deny" | "happened" | "not-happened";
 
-/** What is wrong with a result that was typed; undefined where it is JSON, or nothing. */
+/** The error in a typed result; undefined if it is JSON or empty. */
 export function resultError(text: string): string | undefined {
   if (text.trim() === "") return undefined;
   try {

@@ -16,12 +16,12 @@ interface ChannelChoiceProps {
   readonly thread: string;
   readonly planned: Planned;
   readonly choice: Choice | undefined;
-  /** Whether nothing settles it yet. */
+  /** Whether the channel isn't settled yet. */
   readonly open: boolean;
   readonly onChoose: (choice: Choice) => void;
 }
 
-/** One channel that both sides changed: their values with the base in the middle, and what is to become of it. */
+/** A channel that both sides changed: their values with the base in the middle, and the choice of the merged value. */
 export function ChannelChoice({ thread, planned, choice, open, onChoose }: ChannelChoiceProps): VNode {
   const { name, reason, kind } = planned;
   const group = useId();

@@ -12,7 +12,7 @@ interface MergePreviewProps {
 
 const tones: Readonly<Record<string, Tone>> = { ours: "blue", theirs: "violet", answer: "accent" };
 
-/** What a merge would do with each channel. */
+/** What a merge would do to each channel. */
 export function MergePreview({ result, loading, thread, from }: MergePreviewProps): VNode {
   const changed = Object.entries(result?.channels ?? {}).filter(([, outcome]) => outcome !== "unchanged");
   return (

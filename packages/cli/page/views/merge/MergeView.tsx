@@ -59,7 +59,7 @@ export function MergeView({ thread }: { readonly thread: string }): VNode {
   );
 }
 
-/** What is said for all channels, as a choice. */
+/** The strategy for all channels as a choice; undefined if it is none. */
 function forAll(strategy: string): Choice | undefined {
   const kinds = ["ours", "theirs", "union", "reducer"] as const;
   const kind = kinds.find((each) => each === strategy);
@@ -110,7 +110,7 @@ function Merging({ thread, from, graph }: MergingProps): VNode {
     call("merge", { ...common, dryRun: true }, { signal }),
   );
   const settled = useSettled(JSON.stringify(settling(strategy, choices)), 250);
-  // What is previewed and written is what the values on the page were read from: where a side moved on since, that is refused.
+  // The preview and the merge use the checkpoints that the page shows. If a side has moved on since, they are refused.
   const held = { ...common, seen: first.data?.seen ?? [] };
   const preview = useResource(
     first.data === undefined ? undefined : JSON.stringify([held, settled]),

@@ -1,13 +1,13 @@
 import type { InputOf } from "../../../src/operations/index.ts";
 
-/** What settles a channel that both sides changed. */
+/** The way in which a channel that both sides changed is settled. */
 export type Choice =
   | { readonly kind: "ours" | "theirs" | "base" | "union" | "reducer" }
   | { readonly kind: "hand"; readonly text: string };
 
 export type Choices = Readonly<Record<string, Choice>>;
 
-/** The input of a merge that settles channels like this. A value that isn't JSON leaves its channel open. */
+/** The input of a merge with these choices. A value that isn't JSON leaves its channel open. */
 export function settling(
   strategy: string,
   choices: Choices,
@@ -15,7 +15,7 @@ export function settling(
   const strategies = strategy === "" ? [] : [strategy];
   const answers: Record<string, "base" | { value: unknown }> = {};
   for (const [channel, choice] of Object.entries(choices)) {
-    // A channel that is answered mustn't be settled by what is said for all.
+    // The strategy for all channels must not settle a channel that has an answer.
     const isAnswered = choice.kind === "base" || choice.kind === "hand";
     strategies.push(`${channel}=${isAnswered ? "manual" : choice.kind}`);
     if (choice.kind === "base") answers[channel] = "base";
@@ -23,7 +23,7 @@ export function settling(
     try {
       answers[channel] = { value: JSON.parse(choice.text) as unknown };
     } catch {
-      // Still open: the form says what is wrong with it.
+      // The channel stays open, and the form shows the error.
     }
   }
   return { strategy: strategies, answers };

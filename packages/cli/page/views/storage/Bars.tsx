@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { Bar } from "./figures.ts";
 
-/** Bars with their labels and values, as a list. */
+/** A list of bars with labels and values. */
 export function Bars({ label, bars }: { readonly label: string; readonly bars: readonly Bar[] }): VNode {
   const top = Math.max(1, ...bars.map(({ value }) => value));
   return (

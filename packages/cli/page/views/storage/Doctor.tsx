@@ -15,7 +15,7 @@ const tones: Readonly<Record<Item["status"], Tone>> = {
 };
 const ranks: readonly Item["status"][] = ["problem", "warning", "unknown", "ok"];
 
-/** Whether the storages are set up right, and what to do where they aren't. */
+/** Whether the storages are set up correctly, and what to do if they aren't. */
 export function Doctor(): VNode {
   const asked = useAsked((signal) => call("doctor", {}, { signal }));
   return (

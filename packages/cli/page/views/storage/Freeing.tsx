@@ -17,7 +17,7 @@ import { useAsked } from "./useAsked.ts";
 /** How many threads of a preview are listed. */
 const mostListed = 50;
 
-/** What pruning would take away, of one thread or of all. Nothing is removed here. */
+/** What pruning would remove from one thread or from all threads. Nothing is removed here. */
 export function PrunePreview({ thread }: { readonly thread?: string | undefined }): VNode {
   const [keepLast, setKeepLast] = useState("10");
   const wrong = /^[1-9]\d*$/.test(keepLast) ? undefined : "Write a whole number, 1 or more.";
@@ -125,7 +125,7 @@ const deeds: Readonly<Record<string, string>> = {
   sweep: "Sweep",
 };
 
-/** What maintenance would do now, as the storage's options say. Nothing is done here. */
+/** What maintenance would do now with the storage's options. Nothing is done here. */
 export function MaintenancePreview(): VNode {
   const asked = useAsked((signal) => call("maintain", { dryRun: true }, { signal }));
   return (

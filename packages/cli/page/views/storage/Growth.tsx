@@ -4,7 +4,7 @@ import { growthColumns, type Stats } from "./figures.ts";
 
 const [width, height, mostDays] = [600, 90, 60];
 
-/** What was added on each day and is still there. */
+/** How much was added on each day and is still stored. */
 export function Growth({ growth }: { readonly growth: Stats["growth"] }): VNode {
   const columns = growthColumns(growth.days, { width, height, most: mostDays });
   if (columns.length === 0) return <p class="faint">Nothing was added yet.</p>;

@@ -9,7 +9,7 @@ interface SectionProps {
   readonly children: ComponentChildren;
 }
 
-/** A part of a view, under a heading of its own. */
+/** A part of a view with its own heading. */
 export function Section({ title, side, children }: SectionProps): VNode {
   return (
     <section class="panel" aria-label={title}>
@@ -25,20 +25,20 @@ export function Section({ title, side, children }: SectionProps): VNode {
 interface AskedSectionProps<T> {
   readonly title: string;
   readonly asked: Asked<T>;
-  /** What asks for it. */
+  /** The label of the button that starts it. */
   readonly button: string;
-  /** Whether it is the first thing to do here. */
+  /** Whether it is the main action of the view. */
   readonly first?: boolean;
-  /** What can be chosen before. */
+  /** Options that can be chosen before. */
   readonly choices?: ComponentChildren;
-  /** What it tells and costs, until it is asked for. */
+  /** What it shows and costs. It is shown until the button is pressed. */
   readonly hint: string;
-  /** Whether it may take long, and can be stopped. */
+  /** Whether it may take long and can be stopped. */
   readonly stops?: boolean;
   readonly children: (data: T) => ComponentChildren;
 }
 
-/** A part of a view that is only loaded when somebody asks for it. */
+/** A part of a view that is only loaded on request. */
 export function AskedSection<T>({
   title,
   asked,

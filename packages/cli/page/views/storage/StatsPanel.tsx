@@ -6,7 +6,7 @@ import { Growth } from "./Growth.tsx";
 import "./storage.css";
 import { Section } from "./Section.tsx";
 
-/** What is stored: how much, of what, where, and how it grows. */
+/** Statistics of the storage: how much of what is stored, where, and how it grows. */
 export function StatsPanel({ stats }: { readonly stats: Stats }): VNode {
   const { estimated, threads, checkpoints, bytes, states, chains, growth, thread } = stats;
   const rough = (text: string) => about(estimated, text);

@@ -13,7 +13,7 @@ import { useAsked } from "./useAsked.ts";
 
 const samples = ["25", "100", "500", "2000"];
 
-/** The storage as a whole. What goes through threads is only done when it is asked for. */
+/** The whole storage. Operations that read many threads run only on request. */
 export function StorageView(): VNode {
   const [sample, setSample] = useState("100");
   const asked = useAsked((signal) => call("stats", { sample: Number(sample) }, { signal }));

@@ -7,7 +7,7 @@ import { PrunePreview } from "./Freeing.tsx";
 import { StatsPanel } from "./StatsPanel.tsx";
 import "./storage.css";
 
-/** What a thread takes, where, and what pruning it would free. */
+/** How much space a thread takes, where, and how much pruning it would free. */
 export function ThreadStorage({ thread }: { readonly thread: string }): VNode {
   const { data, error, reload } = useResource(`stats of ${thread}`, (signal) =>
     call("stats", { thread }, { signal }),

@@ -12,7 +12,7 @@ import { Section } from "./Section.tsx";
 
 type Item = OutputOf<"health">["items"][number];
 
-/** What a process keeps of its hot tiers: how many reads they saved, and the queue of copies to them. */
+/** Columns about hot tiers, from the counters of one process: how many reads they answered, and the queue of copies to them. */
 const queueColumns: readonly Column<Item>[] = [
   {
     id: "hits",
@@ -64,7 +64,7 @@ function Queue({ copies }: { readonly copies: NonNullable<Item["copies"]> }): VN
   );
 }
 
-/** Whether every tier answers, and how the breakers of the inspector's process stand. */
+/** Whether every tier answers, and the state of the breakers in the inspector's process. */
 export function Tiers(): VNode {
   const { data, error, loading, reload } = useResource("health", (signal) => call("health", {}, { signal }));
   return (

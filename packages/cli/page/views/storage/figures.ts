@@ -7,12 +7,12 @@ export type Stats = OutputOf<"stats">;
 export interface Bar {
   readonly label: string;
   readonly value: number;
-  /** What stands at its end. */
+  /** The text at its end. */
   readonly text: string;
   readonly note?: string | undefined;
 }
 
-/** The largest bars, and one for all others. */
+/** The largest bars, and one bar for all others. */
 export function largest(bars: readonly Bar[], most: number): Bar[] {
   const sorted = bars.toSorted((a, b) => b.value - a.value);
   if (sorted.length <= most) return sorted;
@@ -45,7 +45,7 @@ export function tierBars({ tiers }: Stats): Bar[] {
   }));
 }
 
-/** A day of the growth chart, in a chart of so many pixels. */
+/** A day of the growth chart, with its place in pixels. */
 export interface Column {
   readonly day: string;
   readonly bytes: number;
@@ -56,7 +56,7 @@ export interface Column {
   readonly height: number;
 }
 
-/** The days up to the newest one, without gaps: days on which nothing was written are columns of no height. */
+/** The days up to the newest one, without gaps. Days without writes are columns without height. */
 export function growthColumns(
   days: Stats["growth"]["days"],
   { width, height, most }: { readonly width: number; readonly height: number; readonly most: number },
@@ -91,12 +91,12 @@ export function growthColumns(
   });
 }
 
-/** How many times as much the states would take as what is stored: "8.4 ×". */
+/** How many times larger the plain states would be than the stored bytes: "8.4 ×". */
 export function ratioText(ratio: number | undefined): string {
   return ratio === undefined ? "unknown" : `${ratio >= 100 ? Math.round(ratio) : ratio.toFixed(1)} ×`;
 }
 
-/** A projection is told as one. */
+/** Marks an estimated figure with "about". */
 export function about(estimated: boolean, text: string): string {
   return estimated ? `about ${text}` : text;
 }

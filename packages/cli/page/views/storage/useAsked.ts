@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "../../api/client.ts";
 import { errorFrom } from "../../api/resource.ts";
 
-/** Something that is only done when somebody asks for it. */
+/** Work that is only done on request. */
 export interface Asked<T> {
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
@@ -11,7 +11,7 @@ export interface Asked<T> {
   stop(): void;
 }
 
-/** Does something that may take long when it is asked for; ends it when it is asked to stop, and when the component goes. */
+/** Does work that may take long, on request. Ends it on request, or when the component is removed. */
 export function useAsked<T>(work: (signal: AbortSignal) => Promise<T>): Asked<T> {
   const [state, setState] = useState<{ data?: T; error?: ApiError; busy: boolean }>({ busy: false });
   const running = useRef<AbortController>(undefined);

@@ -14,12 +14,12 @@ interface HistoryRowProps {
   readonly tree: TreeRow;
   readonly lanes: number;
   readonly height: number;
-  /** Of the row that added most, for the bars. */
+  /** The bytes of the row that added most, for the bars. */
   readonly mostBytes: number;
-  /** Whether any row has a run, and so all of them have its place. */
+  /** Whether any row has a run. If so, all rows leave space for it. */
   readonly hasRuns: boolean;
   readonly isMarked: boolean;
-  /** The checkpoint that the thread was forked from, where it is this one. */
+  /** The origin of the thread, if it was forked from this checkpoint. */
   readonly origin: { readonly thread: string; readonly checkpoint: string } | undefined;
 }
 
@@ -194,7 +194,7 @@ function Marks({ thread, item, isMarked, origin, isCut }: MarksProps): VNode {
   );
 }
 
-/** A thread's name beside another's, without what both begin with: `ada/what-if` beside `ada` is `/what-if`. */
+/** A thread's name without the beginning that it shares with another one: `ada/what-if` beside `ada` is `/what-if`. */
 function within(name: string, thread: string): string {
   if (name === thread) return "merge";
   return name.startsWith(`${thread}/`) ? name.slice(thread.length) : name;
@@ -212,7 +212,7 @@ function TierBadge({ tier }: { readonly tier: string }): VNode {
   );
 }
 
-/** Sizes differ by powers of ten: with their roots, the small ones can still be told apart. */
+/** Sizes differ by powers of ten. The square root keeps small ones distinguishable. */
 function barShare(bytes: number, most: number): number {
   return most <= 0 ? 0 : Math.sqrt(Math.max(0, bytes) / most);
 }

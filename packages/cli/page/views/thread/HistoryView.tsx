@@ -16,7 +16,7 @@ import { addressOf, marked } from "./marked.ts";
 import type { LoadedHistory } from "./historyLayout.ts";
 import type { useHistory } from "./useHistory.ts";
 
-// It is shown as soon as the history is there, so both are loaded at the same time.
+// This view is shown as soon as the history is loaded, so both are loaded at the same time.
 const CheckpointView = lazy(
   () => import("../checkpoint/CheckpointView.tsx").then((module) => module.CheckpointView),
   { ahead: "now" },
@@ -24,7 +24,7 @@ const CheckpointView = lazy(
 
 const rowHeight = 28;
 
-/** How long the choice rests before its state is loaded: a key that is held down goes through many. */
+/** How long to wait before the chosen checkpoint's state is loaded: a key that is held down passes many checkpoints. */
 const restsMs = 90;
 
 interface HistoryViewProps {
@@ -41,7 +41,7 @@ export function HistoryView({ thread, namespace, loaded }: HistoryViewProps): VN
   const shown = useRested(chosen);
   const active = chosen === undefined ? -1 : (history?.places.get(chosen) ?? -1);
 
-  // A checkpoint of an address may be far down: pages are loaded until it is there.
+  // The checkpoint in the address may be far down. Pages are loaded until it is found.
   const isSought = params["checkpoint"] !== undefined && active === -1 && history?.cursor !== undefined;
   useEffect(() => {
     if (isSought) void more();
@@ -195,7 +195,7 @@ function useHistoryKeys({ thread, chosen, history, go }: KeysOf): void {
   const onMain = (by: 1 | -1): string | undefined => {
     if (history === undefined || chosen === undefined) return undefined;
     const item = history.items[history.places.get(chosen) ?? -1];
-    // Beside the main line, back leads to the parent, and so to the main line in the end.
+    // Beside the main line, going back leads to the parent, and so finally to the main line.
     if (by === 1 && item !== undefined && !history.main.has(chosen)) return item.drawn[0];
     const line = [...history.main];
     return line[line.indexOf(chosen) + by];

@@ -18,7 +18,7 @@ interface ThreadHeadProps {
   readonly history: LoadedHistory | undefined;
 }
 
-/** Which thread it is, where it comes from, how it stands, and the ways to its parts. */
+/** The header of a thread: its name, its origin, its state, and links to its parts. */
 export function ThreadHead({ thread, namespace, history }: ThreadHeadProps): VNode {
   const { view } = route.value;
   const head = history?.items[history.places.get(history.head ?? "") ?? -1];
@@ -134,7 +134,7 @@ function Conflicts({ thread }: { readonly thread: string }): VNode | null {
   );
 }
 
-/** Chooses between the graph and its subgraphs, where the thread has any. */
+/** Chooses between the graph and its subgraphs, if the thread has any. */
 function Namespaces({
   thread,
   namespace,
@@ -159,7 +159,7 @@ function Namespaces({
   );
 }
 
-/** `node:task|node:task` with the tasks' long ids cut. */
+/** The label of a namespace `node:task|node:task`, with the tasks' long ids cut. */
 function labelOf(namespace: string): string {
   return namespace
     .split("|")

@@ -11,7 +11,7 @@ const ThreadStorage = lazy(() =>
   import("../storage/ThreadStorage.tsx").then((module) => module.ThreadStorage),
 );
 
-/** A thread: its header, and one of its parts. */
+/** A thread: its header and one of its parts. */
 export function ThreadView({ thread }: { readonly thread: string }): VNode {
   const { view, query } = route.value;
   const namespace = query.get("ns") ?? "";

@@ -6,7 +6,7 @@ export interface LoadedHistory extends Loaded {
   readonly rows: readonly TreeRow[];
   /** Checkpoints of the main line. */
   readonly main: ReadonlySet<string>;
-  /** Places in `items`, by checkpoint. */
+  /** Indexes in `items`, by checkpoint. */
   readonly places: ReadonlyMap<string, number>;
   /** How many lanes the widest row has. */
   readonly lanes: number;
@@ -16,7 +16,7 @@ export interface LoadedHistory extends Loaded {
   readonly hasRuns: boolean;
 }
 
-/** Lays out a history. What is loaded at its end is added, so that a page costs the same however many there were before. */
+/** Lays out a history. Items that are loaded at its end are added to the layout, so every page costs the same. */
 export class HistoryLayout {
   #items: readonly HistoryItem[] = [];
   #head: string | undefined;
@@ -51,7 +51,7 @@ export class HistoryLayout {
     };
   }
 
-  /** Whether all that was laid out is where it was. A page that is taken anew has other items, whatever they say. */
+  /** Whether everything laid out so far is unchanged. A reloaded page has new item objects, even if their content is equal. */
   #goesOn({ items, head }: Loaded): boolean {
     const known = this.#items.length;
     return (

@@ -4,7 +4,7 @@ type History = OutputOf<"history">;
 
 export type HistoryItem = History["items"][number];
 
-/** What is loaded of a history, the newest first. */
+/** The loaded part of a history, newest first. */
 export interface Loaded {
   readonly thread: string;
   readonly items: readonly HistoryItem[];
@@ -12,7 +12,7 @@ export interface Loaded {
   readonly origin: History["origin"];
   readonly missing: readonly string[];
   readonly forksCut: boolean;
-  /** Where the next page begins; undefined once all is loaded. */
+  /** Where the next page begins; undefined if everything is loaded. */
   readonly cursor: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export function begin({ thread, items, lanes, origin, missing, forksCut, cursor 
   return { thread, items, head: lanes[0] ?? undefined, origin, missing, forksCut, cursor };
 }
 
-/** The history with its next page. */
+/** The history with the next page added. */
 export function append(loaded: Loaded, page: History): Loaded {
   return {
     ...loaded,
@@ -32,8 +32,8 @@ export function append(loaded: Loaded, page: History): Loaded {
 }
 
 /**
- * The history with its first page taken anew: what stands on it is as it is now, what was loaded below stays. Where so much is new
- * that the page doesn't reach what was loaded, it begins anew.
+ * The history with its first page replaced by a newer one. The items below that page stay. If the page doesn't reach the loaded items,
+ * because so many are new, only the page is kept.
  */
 export function refresh(loaded: Loaded, page: History): Loaded {
   const fresh = begin(page);

@@ -5,11 +5,11 @@ import { errorFrom } from "../../api/resource.ts";
 import { append, begin, refresh, type Loaded } from "./historyPages.ts";
 import { HistoryLayout } from "./historyLayout.ts";
 
-/** How many checkpoints come with the first page, and with the others. */
+/** How many checkpoints the first page has, and how many the other pages. */
 const first = 100;
 const others = 1000;
 
-/** The history of a thread's namespace, page by page and live. */
+/** The history of a thread's namespace, loaded page by page and updated live. */
 export function useHistory(thread: string, namespace: string) {
   const [loaded, setLoaded] = useState<Loaded>();
   const [error, setError] = useState<ApiError>();
@@ -50,7 +50,7 @@ export function useHistory(thread: string, namespace: string) {
     held.current.busy = true;
     const page = await load(others, known.cursor);
     held.current.busy = false;
-    // What was taken anew meanwhile begins elsewhere only at the top, unless it has another cursor.
+    // A refresh meanwhile changes only the top, unless it changes the cursor, too.
     const now = held.current.loaded;
     if (page !== undefined && now !== undefined && now.cursor === known.cursor) show(append(now, page));
   }, [thread, namespace, back]);

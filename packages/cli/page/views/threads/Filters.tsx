@@ -10,7 +10,7 @@ interface FiltersProps {
   readonly tag: readonly string[];
 }
 
-/** What the list is narrowed to, and a form for more. All of it is in the address. */
+/** The filters of the list, and a form to add more. All filters are in the address. */
 export function Filters({ filter, tag }: FiltersProps): VNode {
   const [adding, setAdding] = useState(false);
   const remove = (kind: "filter" | "tag", text: string) =>

@@ -10,7 +10,7 @@ import type { ThreadItem } from "./useThreads.ts";
 
 interface ThreadRowProps {
   readonly item: ThreadItem;
-  /** Marked where it is in the id. */
+  /** The searched text, which is highlighted in the id. */
   readonly search: string;
 }
 
@@ -68,7 +68,7 @@ function isSized(glance: Glance | null | undefined): glance is Glance {
   return glance !== null && glance !== undefined && glance.error === undefined;
 }
 
-/** What a person has to know of a thread before anything else. */
+/** The most important facts about a thread. */
 function Marks({ item: { thread, evicted, details } }: { readonly item: ThreadItem }): VNode {
   return (
     <>
@@ -101,7 +101,7 @@ function Marks({ item: { thread, evicted, details } }: { readonly item: ThreadIt
   );
 }
 
-/** What a thread asks, why it failed, or what was said last. */
+/** The question that a thread asks, why it failed, or its last message. */
 function About({ glance }: { readonly glance: Glance | undefined }): VNode | null {
   if (glance?.says === undefined) {
     const due = glance?.next ?? [];
@@ -128,7 +128,7 @@ function About({ glance }: { readonly glance: Glance | undefined }): VNode | nul
 
 const speakers: Readonly<Record<string, IconName>> = { human: "person", ai: "robot", tool: "tool" };
 
-/** An entry of the metadata. A click narrows the list to those that have it too. */
+/** An entry of the metadata. A click filters the list by it. */
 function Metadata({ text }: { readonly text: string }): VNode {
   const before = route.value.query.getAll("filter");
   return (

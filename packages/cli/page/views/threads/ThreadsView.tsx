@@ -17,7 +17,7 @@ import { ThreadRow } from "./ThreadRow.tsx";
 import "./threads.css";
 import { useThreads } from "./useThreads.ts";
 
-/** The thread that was chosen last: whoever comes back to the list finds it. */
+/** The thread that was chosen last. It is still chosen when a person returns to the list. */
 const chosen = signal<string | undefined>(undefined);
 
 /** All threads, the newest first. */
@@ -42,7 +42,7 @@ export function ThreadsView(): VNode {
     navigate(href("thread", { thread: items[index]!.thread }));
   };
   useEffect(() => {
-    // A search that goes through many threads ends its page early, perhaps before the list fills the window.
+    // A search through many threads may return a short page that doesn't fill the window.
     if (listing !== undefined && listing.cursor !== undefined && items.length < 40) void more();
   }, [listing]);
   const isMore = listing?.cursor !== undefined;

@@ -6,23 +6,23 @@ import type { ThreadItem } from "./useThreads.ts";
 
 export type Glance = OutputOf<"glance">["items"][number];
 
-/** How many threads are asked for at once, how long their ids may be in an address, and how many answers are kept. */
+/** How many threads one request asks for, how many characters their ids may have in an address, and how many answers are kept. */
 const mostAtOnce = 24;
 const mostCharacters = 6000;
 const mostKept = 2000;
 
-/** How long rows that come into sight are gathered, so that one request asks for all of them. */
+/** How long to collect rows that come into sight, so that one request asks for all of them. */
 const gatherMs = 40;
 
-/** Answers by what was asked; undefined while it is under way, null where there is none. */
+/** Answers by key; undefined while the request is under way, null if there is no answer. */
 const answers = signal<ReadonlyMap<string, Glance | null>>(new Map());
 
 const wanted = new Map<string, string>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /**
- * What a thread in sight is about and takes. It is asked for once, and again when the thread was written to. An archived thread isn't
- * asked for. Undefined while it is under way, null where it isn't known.
+ * The topic and the size of a thread in sight. They are requested once, and again after the thread was written to, but not for archived
+ * threads. Undefined while the request is under way, null if they aren't known.
  */
 export function useGlance(item: ThreadItem): Glance | null | undefined {
   const { thread, evicted } = item;
@@ -32,7 +32,7 @@ export function useGlance(item: ThreadItem): Glance | null | undefined {
     if (evicted || (answers.value.get(key) ?? undefined) !== undefined) return undefined;
     wanted.set(key, thread);
     timer ??= setTimeout(() => void ask(), gatherMs);
-    // Who scrolls past it doesn't ask for it.
+    // A row that is scrolled past isn't requested.
     return () => void wanted.delete(key);
   }, [key, evicted, back]);
   return evicted ? null : answers.value.get(key);
@@ -53,7 +53,7 @@ async function ask(): Promise<void> {
   }
   if (asked.length > 0) {
     const threads = [...new Set(asked.map(([, thread]) => thread))];
-    // A list without these is still a list: an error shows where it matters.
+    // The list is useful without these, so the error is ignored. Other requests show it.
     const found = await call("glance", { threads }).catch(() => ({ items: [] }));
     const byThread = new Map(found.items.map((each) => [each.thread, each]));
     const known = [...answers.value, ...asked.map(([key, id]) => [key, byThread.get(id) ?? null] as const)];

@@ -1,17 +1,17 @@
-/** Something in a list that is known by a thread's id. */
+/** An item of a list, identified by a thread's id. */
 export interface Listed {
   readonly thread: string;
 }
 
-/** The list with its newest page taken anew: what came to the top isn't further down any more. */
+/** The list with its newest page replaced. Threads on that page are removed further down. */
 export function mergePages<T extends Listed>(newest: readonly T[], known: readonly T[]): T[] {
   const fresh = new Set(newest.map(({ thread }) => thread));
   return [...newest, ...known.filter(({ thread }) => !fresh.has(thread))];
 }
 
 /**
- * How many of the newest page are new, or differ from what is listed in anything: the time of the last write may be told to
- * the minute, and a run that ends or asks within it has another head, or waits.
+ * How many threads of the newest page are new, or differ in any field from the list. The time of the last write isn't enough: it may
+ * be exact only to the minute, and within that minute a run can end or ask, which changes the head or `waits`.
  */
 export function changes<T extends Listed>(newest: readonly T[], known: readonly T[]): number {
   const before = new Map(known.map((item) => [item.thread, JSON.stringify(item)]));

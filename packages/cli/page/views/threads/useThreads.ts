@@ -7,7 +7,7 @@ import { changes, mergePages } from "./mergePages.ts";
 
 export type ThreadItem = OutputOf<"threads">["items"][number];
 
-/** What is listed. */
+/** Which threads are listed. */
 export interface Asked {
   readonly search: string;
   readonly filter: readonly string[];
@@ -19,10 +19,10 @@ interface Listing {
   readonly cursor: string | undefined;
 }
 
-/** How many threads come with a page. */
+/** How many threads a page has. */
 const limit = 50;
 
-/** The list of threads, page by page and live. */
+/** The list of threads, loaded page by page and updated live. */
 export function useThreads({ search, filter, tag }: Asked) {
   const [listing, setListing] = useState<Listing>();
   const [error, setError] = useState<ApiError>();
@@ -83,7 +83,7 @@ export function useThreads({ search, filter, tag }: Asked) {
     show({ items: [...known.items, ...mergeNew(page.items, known.items)], cursor: page.cursor });
   }, [key]);
 
-  /** Whether what changes is shown at once: only while the top of the list is in sight. */
+  /** Whether changes are shown at once, which is only so while the top of the list is in sight. */
   const atTop = useRef<() => boolean>(() => true);
   const refresh = async () => {
     const newest = await load();
@@ -101,7 +101,7 @@ export function useThreads({ search, filter, tag }: Asked) {
     loading,
     more,
     atTop,
-    /** How many changed out of sight, and what shows them. */
+    /** How many changed threads aren't shown yet. `showChanges` shows them. */
     changed: waiting === undefined || listing === undefined ? 0 : changes(waiting.items, listing.items),
     showChanges: () => {
       if (waiting !== undefined) show(waiting);
@@ -113,7 +113,7 @@ export function useThreads({ search, filter, tag }: Asked) {
   };
 }
 
-/** A thread that was written to between two pages comes twice. */
+/** Drops known threads from a page: a thread that was written to between two pages comes twice. */
 function mergeNew(page: readonly ThreadItem[], known: readonly ThreadItem[]): ThreadItem[] {
   const before = new Set(known.map(({ thread }) => thread));
   return page.filter(({ thread }) => !before.has(thread));

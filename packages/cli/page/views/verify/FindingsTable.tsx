@@ -5,10 +5,10 @@ import { countText } from "../../design/units.ts";
 import { href } from "../../router.ts";
 import { keyOf, outcomeTone, severityTone, sorted, type Finding, type Result } from "./findings.ts";
 
-/** How many findings are shown. */
+/** How many findings are shown at most. */
 const mostShown = 200;
 
-/** What is wrong, the worst first. */
+/** The findings, the most severe first. */
 export function FindingsTable({ findings }: { readonly findings: readonly Finding[] }): VNode {
   return (
     <>
@@ -48,7 +48,7 @@ export function FindingsTable({ findings }: { readonly findings: readonly Findin
   );
 }
 
-/** What became of findings, or would. */
+/** What a repair did, or would do, with the findings. */
 export function ResultsTable({ results }: { readonly results: readonly Result[] }): VNode {
   return (
     <Table

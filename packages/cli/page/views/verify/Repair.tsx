@@ -15,13 +15,13 @@ import { ResultsTable } from "./FindingsTable.tsx";
 /** What a repair did. */
 export type Repaired = OutputOf<"repair">;
 
-/** Tells what would mend a report's findings, and does it once that is confirmed. */
+/** Shows how a report's findings would be repaired, and repairs them after a confirmation. */
 export function Repair({
   report,
   onRepaired,
 }: {
   readonly report: Report;
-  /** Told what was done. */
+  /** Called with what was done. */
   readonly onRepaired: (done: Repaired) => void;
 }): VNode {
   const [prune, setPrune] = useState(false);
@@ -36,7 +36,7 @@ export function Repair({
     onRepaired(done);
   });
   const allowed = may("destroy");
-  // What was previewed with another choice isn't what would be done.
+  // A preview with another choice isn't valid any more.
   const data = preview.data?.prune === prune ? preview.data : undefined;
   const count = data?.results.filter(({ outcome }) => outcome === "would").length ?? 0;
   return (

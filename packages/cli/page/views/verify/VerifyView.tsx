@@ -24,7 +24,7 @@ const parts = [
   { value: "25%", label: "25% of the threads" },
 ];
 
-/** Verifies what is stored, beside running agents, and mends what it found. */
+/** Verifies the stored data while agents run, and repairs the findings. */
 export function VerifyView(): VNode {
   const [thread, setThread] = useState(route.value.query.get("thread") ?? "");
   const [sample, setSample] = useState("");

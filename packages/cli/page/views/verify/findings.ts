@@ -8,7 +8,7 @@ export type Result = OutputOf<"repair">["results"][number];
 
 const ranks: readonly Finding["severity"][] = ["error", "warning", "info"];
 
-/** Findings, the most severe first; those of a thread beside each other. */
+/** Findings, the most severe first; those of the same severity sorted by thread. */
 export function sorted(findings: readonly Finding[]): Finding[] {
   return findings.toSorted(
     (a, b) =>
@@ -30,7 +30,7 @@ export const outcomeTone: Readonly<Record<Result["outcome"], Tone>> = {
   impossible: "red",
 };
 
-/** What a report found, in a sentence. */
+/** The result of a report in one sentence. */
 export function verdict({ findings, leftOut, complete, unsettled }: Report): { text: string; tone: Tone } {
   const count = (wanted: Finding["severity"]) =>
     findings.filter(({ severity }) => severity === wanted).length;
@@ -53,14 +53,14 @@ export function verdict({ findings, leftOut, complete, unsettled }: Report): { t
   };
 }
 
-/** How far it is: "1,204 of 9,000 threads". */
+/** The progress as text: "1,204 of 9,000 threads". */
 export function progressText({ done, total, unit }: Progress): string {
   return total === undefined
     ? `${countText(done)} ${unit}`
     : `${countText(done)} of ${countText(total)} ${unit}`;
 }
 
-/** Names a finding among others. */
+/** A key that identifies a finding. */
 export function keyOf({
   kind,
   tier,

@@ -14,7 +14,7 @@ interface AnswersProps {
   readonly onAnswer: (resume: string) => void;
 }
 
-/** The questions that wait, and a form to answer them. What is left empty isn't answered. */
+/** The open questions, and a form to answer them. A question with an empty field isn't answered. */
 export function Answers({ interrupts, disabled, onAnswer }: AnswersProps): VNode {
   const [answers, setAnswers] = useState<Readonly<Record<string, string>>>({});
   const given = interrupts.filter(({ id }) => (answers[id] ?? "").trim() !== "");
@@ -67,7 +67,7 @@ export function Answers({ interrupts, disabled, onAnswer }: AnswersProps): VNode
   );
 }
 
-/** JSON, or the text itself where it is none. */
+/** Parses a text as JSON. Returns the text itself if it isn't JSON. */
 function valueOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -82,7 +82,7 @@ function hintOf(text: string): string {
   return typeof value === "string" ? `Sent as the text ${JSON.stringify(value)}.` : `Sent as JSON.`;
 }
 
-/** Answers to choose from: those that the question names, or yes and no. */
+/** The answers to choose from: those that the question names, or yes and no. */
 function optionsOf(question: unknown): readonly string[] {
   const { options, choices } = Object(question) as { readonly options?: unknown; readonly choices?: unknown };
   const named = [options, choices].find(

@@ -19,7 +19,7 @@ type Shown = OutputOf<"show">;
 /** Values above this size are edited in parts. */
 const mostBytes = 2_000_000;
 
-/** What stands in the address for the whole value, as an empty path is left out of it. */
+/** Stands for the whole value in the address, because an empty path is left out there. */
 const wholePath = "*";
 
 interface EditFormProps {
@@ -27,7 +27,7 @@ interface EditFormProps {
   readonly state: Shown;
 }
 
-/** What is to be different in the fork, with a preview of it. */
+/** A form for the changes in the fork, with a preview. */
 export function EditForm({ where, state }: EditFormProps): VNode {
   const { query } = route.value;
   const channel = query.get("channel") ?? "";
@@ -84,7 +84,7 @@ export function EditForm({ where, state }: EditFormProps): VNode {
     }
     setCreating(false);
   };
-  // LangGraph's own channels say what runs next, which a fork keeps.
+  // LangGraph's own channels determine what runs next. A fork keeps them.
   const channels = state.channels.map((each) => each.channel).filter((name) => !isOwn(name));
   return (
     <div class="whatif-columns">
@@ -175,19 +175,19 @@ function pathInput(path: string | undefined): { readonly path?: string } {
   return path === undefined || path === "" ? {} : { path };
 }
 
-/** Whether a channel was read, and has a value that isn't JSON. */
+/** Whether a channel was read and its value isn't JSON. */
 function unshown(shown: Shown | undefined): boolean {
   return shown !== undefined && shown.channels[0]?.value === undefined;
 }
 
-/** The parts of a value; the chosen one too, whatever it is. */
+/** The parts of a value, always with the chosen one. */
 function partsFor(value: unknown, path: string) {
   const parts = value === undefined ? [{ path: "", label: "The whole value" }] : partsOf(value);
   const all = parts.some((each) => each.path === path) ? parts : [...parts, { path, label: path }];
   return all.map((each) => ({ value: each.path, label: each.label }));
 }
 
-/** The nodes that the thread has run, by its latest history. */
+/** The nodes that the thread has run, from the newest part of its history. */
 function useNodes(thread: string): string[] {
   const { data } = useResource(`nodes of ${thread}`, (signal) =>
     call("history", { thread, limit: 100 }, { signal }),

@@ -16,7 +16,7 @@ interface ForkActionsProps {
   readonly graph: string | undefined;
 }
 
-/** What can be done with a fork: compare it, take it over, or delete it. */
+/** The actions for a fork: compare it, merge it back, take it over, undo its last change, or delete it. */
 export function ForkActions({ source, fork, graph = "" }: ForkActionsProps): VNode {
   const [asks, setAsks] = useState(false);
   const [busy, setBusy] = useState(false);

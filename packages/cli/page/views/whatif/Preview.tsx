@@ -9,13 +9,13 @@ import { Skeleton } from "../../design/Skeleton.tsx";
 interface PreviewProps {
   readonly preview: Resource<OutputOf<"fork">>;
   readonly source: string;
-  /** Whether the value can't be taken: the form says why. */
+  /** Whether the value can't be used. The form says why. */
   readonly invalid: boolean;
   readonly changed: boolean;
   readonly edits: boolean;
 }
 
-/** What the fork would be like. Nothing of it is stored. */
+/** A preview of the fork. Nothing is stored. */
 export function Preview({ preview, source, invalid, changed, edits }: PreviewProps): VNode {
   const { data, error, loading } = preview;
   return (

@@ -19,11 +19,11 @@ import { TimelineList } from "./TimelineList.tsx";
 
 interface RunPanelProps {
   readonly thread: string;
-  /** Undefined where one has to be chosen, or there is none. */
+  /** Undefined if one has yet to be chosen, or there is none. */
   readonly graph: string | undefined;
 }
 
-/** Runs a thread on: one step, to the end, or with an answer; live. */
+/** Continues a thread and shows it live: one step, to the end, or with an answer. */
 export function RunPanel({ thread, graph }: RunPanelProps): VNode {
   const [timeline, setTimeline] = useState<Timeline>(emptyTimeline);
   const [running, setRunning] = useState<AbortController>();
@@ -36,7 +36,7 @@ export function RunPanel({ thread, graph }: RunPanelProps): VNode {
   useChanges(thread, () => {
     if (current.current === undefined) plan.reload();
   });
-  // Whoever leaves the page stops what it runs: nobody would see it.
+  // Leaving the page stops its run, because nobody would see the run.
   useEffect(() => () => current.current?.abort(), []);
   if ((session.value?.graphs ?? []).length === 0) return <NeedsGraphs what="Running on" />;
   if (graph === undefined) return <p class="dim">Choose a graph to run it on.</p>;
@@ -126,7 +126,7 @@ function Next({ next, waits, busy }: NextProps): VNode {
   );
 }
 
-/** A new run with an input of its own. */
+/** Starts a new run with its own input. */
 function NewInput({ onRun }: { readonly onRun: (input: string) => void }): VNode {
   const [input, setInput] = useState("");
   const problem = input.trim() === "" ? undefined : jsonProblem(input);

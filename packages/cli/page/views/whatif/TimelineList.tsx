@@ -11,7 +11,7 @@ const icons: Readonly<Record<TimelineNode["state"], IconName>> = {
   stopped: "stop",
 };
 
-/** Nodes as they run, with what is said meanwhile. */
+/** Nodes as they run, with the messages meanwhile. */
 export function TimelineList({ timeline }: { readonly timeline: Timeline }): VNode {
   const longest = Math.max(1, ...timeline.nodes.map(({ ms }) => ms ?? 0));
   return (

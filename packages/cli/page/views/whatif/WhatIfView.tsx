@@ -13,7 +13,7 @@ import { ForkActions } from "./ForkActions.tsx";
 import { RunPanel } from "./RunPanel.tsx";
 import "./whatif.css";
 
-/** What would have happened: a fork of a checkpoint, edited, and run on. */
+/** Shows what would have happened: forks a checkpoint, edits the fork, and continues it. */
 export function WhatIfView(): VNode {
   const { query } = route.value;
   const at = query.get("at") ?? "";

@@ -2,15 +2,15 @@ import { inline, messageOf } from "../../changes/inline.ts";
 
 /** A part of a channel's value that can be edited by itself. */
 export interface EditablePart {
-  /** As operations take it: "[3].content"; "" for the whole value. */
+  /** The path as operations accept it, such as "[3].content"; "" for the whole value. */
   readonly path: string;
   readonly label: string;
 }
 
-/** How many parts of a value are offered. Others can be named by their paths. */
+/** How many parts of a value are offered. Other parts can be named by their paths. */
 const mostParts = 200;
 
-/** The parts of a value that one would edit: the contents of messages, the items of a list, the properties of an object. */
+/** The parts of a value that can be chosen for editing: the contents of messages, the items of a list, the properties of an object. */
 export function partsOf(value: unknown): EditablePart[] {
   const whole: EditablePart = { path: "", label: "The whole value" };
   if (Array.isArray(value))
@@ -20,7 +20,7 @@ export function partsOf(value: unknown): EditablePart[] {
   return [whole, ...keys.slice(0, mostParts).map((key) => ({ path: `.${key}`, label: `.${key}` }))];
 }
 
-/** The part that one most likely wants to edit: of a conversation, what a person said last; else the whole value. */
+/** The part that is most likely to be edited: in a conversation the last message of a person, otherwise the whole value. */
 export function likelyPart(value: unknown): string {
   if (!Array.isArray(value) || value.length === 0 || !value.every((item) => messageOf(item) !== undefined))
     return "";

@@ -1,6 +1,6 @@
 import type { RunEvent } from "../../../src/operations/index.ts";
 
-/** Something that was said while a node ran: a message, or what the node told of itself. */
+/** A message that arrived while a node ran, or custom data that the node sent. */
 export interface Said {
   readonly id: string | undefined;
   readonly role: string;
@@ -18,16 +18,16 @@ export interface TimelineNode {
   readonly said: readonly Said[];
 }
 
-/** What happened in runs of a thread, in the order in which it began. */
+/** The nodes that ran in a thread, in the order in which they began. */
 export interface Timeline {
   readonly nodes: readonly TimelineNode[];
-  /** Whether there was more than is told. */
+  /** Whether events were left out. */
   readonly omitted: boolean;
 }
 
 export const emptyTimeline: Timeline = { nodes: [], omitted: false };
 
-/** A timeline with one more event. */
+/** The timeline with one more event. */
 export function told(timeline: Timeline, event: RunEvent): Timeline {
   const { nodes } = timeline;
   switch (event.type) {
@@ -58,7 +58,7 @@ export function told(timeline: Timeline, event: RunEvent): Timeline {
   }
 }
 
-/** A timeline whose run is over: what still ran was stopped. */
+/** The timeline after the end of its run: nodes that were still running count as stopped. */
 export function ended(timeline: Timeline): Timeline {
   const nodes = timeline.nodes.map((each): TimelineNode =>
     each.state === "running" ? { ...each, state: "stopped" } : each,
@@ -70,7 +70,7 @@ function isRunning(each: TimelineNode, task: string): boolean {
   return each.task === task && each.state === "running";
 }
 
-/** Adds to the last node that it can belong to. Pieces of one message follow each other. */
+/** Adds a message to the last node that it can belong to. Successive pieces of one message are joined. */
 function withSaid(timeline: Timeline, namespace: string, node: string | undefined, said: Said): Timeline {
   const at = timeline.nodes.findLastIndex(
     (each) => each.namespace === namespace && (node === undefined || node === "" || each.node === node),

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** A text as it was once nothing changed for a moment: for what would otherwise be asked at every key. */
+/** Returns the text after it hasn't changed for a moment, so that not every key press causes a request. */
 export function useSettled(text: string, afterMs: number): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {

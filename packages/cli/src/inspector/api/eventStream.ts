@@ -1,9 +1,9 @@
 import { StratigraphError } from "@stratigraph/core";
 
-/** Most that waits for a client that reads slowly, in characters. */
+/** How many characters wait at most for a client that reads slowly. */
 const mostWaiting = 16 * 2 ** 20;
 
-/** How often something is sent where nothing happens, so that a connection that was lost is noticed. */
+/** How often something is sent while nothing happens, in milliseconds, so that a lost connection is noticed. */
 const heartbeatMs = 15_000;
 
 /** Server-sent events to one client. */
@@ -17,7 +17,7 @@ export class EventStream {
 
   /**
    * @param onEnd called once, when the client is gone or {@link end} was called
-   * @param beatMs how often something is sent where nothing happens
+   * @param beatMs how often something is sent while nothing happens, in milliseconds
    */
   constructor(onEnd: () => void, beatMs = heartbeatMs) {
     this.#onEnd = onEnd;

@@ -22,7 +22,7 @@ export function inputFromQuery(operation: Operation, request: Request): Record<s
   return Object.fromEntries(input);
 }
 
-/** The parameters of a request's query. @throws InvalidOptionError where it isn't well formed */
+/** The parameters of a request's query. @throws InvalidOptionError if it isn't well formed */
 export function queryOf(request: Request): URLSearchParams {
   const { search, searchParams } = new URL(request.url);
   try {

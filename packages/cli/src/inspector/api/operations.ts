@@ -77,7 +77,7 @@ function refuseForbidden(
   throw new StratigraphError("ACCESS_DENIED", message, { operation: name });
 }
 
-/** Runs an operation, and tells meanwhile how far it is: events "progress" and "event", and "result" or "error" at the end. */
+/** Runs an operation, and streams events: "progress" and "event" meanwhile, and "result" or "error" at the end. */
 function streamed(
   operation: Operation,
   given: Record<string, unknown>,

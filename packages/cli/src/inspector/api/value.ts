@@ -50,7 +50,7 @@ function inputOf(request: Request): z.output<typeof input> {
   throw new InvalidOptionError(path.join(".") || "query", "something else", `${message}.`);
 }
 
-/** A value's bytes; undefined where the path leads nowhere. @throws StratigraphError "ACCESS_DENIED" where all of it is redacted */
+/** A value's bytes; undefined if the path leads nowhere. @throws StratigraphError "ACCESS_DENIED" if all of it is redacted */
 function valueBytes(
   channel: string,
   stored: Typed,

@@ -8,10 +8,10 @@ const mostAtOnce = 8;
 /** How many threads of one minute are looked at: as many as the list shows at first. */
 const mostNewest = 50;
 
-/** How much longer to wait after each look that failed, and how many times the usual wait at most. */
+/** After each look that failed, the wait grows by the usual wait, up to this many times the usual wait. */
 const slowest = 5;
 
-/** What a listener is told. */
+/** A listener, and the events that it gets. */
 export interface Listener {
   readonly threads: readonly string[];
   /** A thread that it watches is at another revision; `isFirst` the first time that it is told of it. */
@@ -49,7 +49,7 @@ export class Watcher {
     this.#wait(0);
   }
 
-  /** Tells it no more. Where nobody listens, nothing is looked at. */
+  /** Removes a listener. While there is none, nothing is looked at. */
   remove(listener: Listener): void {
     this.#told.delete(listener);
     if (this.#told.size === 0) clearTimeout(this.#timer);
@@ -71,7 +71,7 @@ export class Watcher {
       for (const [listener, told] of this.#told) tell(listener, told, revisions, this.#newest);
     } catch (error) {
       this.#failures += 1;
-      // It is an error of the storage, which knows no values.
+      // This is an error of the storage, so it contains no values.
       const { body } = answerTo(error, false);
       for (const [listener, told] of this.#told) {
         if (told.isDown !== true) listener.storage(body.error);
@@ -135,7 +135,7 @@ async function revisionsOf({ tier }: TierSaver, threads: Iterable<string>): Prom
   return found;
 }
 
-/** Undefined where the thread can't be read: that says nothing about the others. @throws where the storage can't be reached */
+/** Undefined if the thread can't be read: that says nothing about the others. @throws where the storage can't be reached */
 async function revisionOf(tier: Tier, threadId: string): Promise<string | undefined> {
   try {
     return String((await tier.peek({ threadId, namespace: "" })).revision);

@@ -23,7 +23,7 @@ const headers: Readonly<Record<string, string>> = {
   "x-frame-options": "DENY",
 };
 
-/** Puts on an answer what browsers are to hold it to. There are no CORS headers: other origins can read nothing. */
+/** Adds the security headers to an answer. There are no CORS headers: other origins can read nothing. */
 export function protectedResponse(response: Response): Response {
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
   return response;
@@ -43,7 +43,7 @@ export function refuseForeign(request: Request, hosts: readonly string[]): void 
   if (!isLink || request.method !== "GET") throw refused("The request comes from another site.");
 }
 
-/** @throws HttpError 401 where the token is missing or wrong */
+/** @throws HttpError 401 if the token is missing or wrong */
 export function refuseStrangers(request: Request, token: string): void {
   const given = request.headers.get(tokenHeader);
   if (isToken(given, token)) return;

@@ -25,7 +25,7 @@ export function isOwnOrigin(origin: string, host: string): boolean {
   return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 }
 
-/** The name in a Host header, without the port; undefined where it is something else than a host. */
+/** The name in a Host header, without the port; undefined if it is something else than a host. */
 function nameOf(header: string): string | undefined {
   const [, name] = /^(\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.exec(header) ?? [];
   return name?.toLowerCase();

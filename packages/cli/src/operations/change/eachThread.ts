@@ -17,7 +17,7 @@ export const mostListed = 1000;
 /**
  * Works on one thread after the other. Once the context's signal is aborted, it ends after the thread under way.
  * @param from cursor that the threads begin at
- * @param work undefined where there is nothing to list
+ * @param work undefined if there is nothing to list
  */
 export async function eachThread<T>(
   context: Context,

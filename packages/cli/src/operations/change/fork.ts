@@ -156,7 +156,7 @@ export const fork = operation({
   },
 });
 
-/** @throws InvalidOptionError where fields don't go together */
+/** @throws InvalidOptionError if fields don't go together */
 function refuseContrary(input: {
   readonly to: readonly string[];
   readonly count?: number | undefined;

@@ -24,7 +24,7 @@ interface Wanted {
 
 /**
  * Merges, held to what was looked at before.
- * @throws CheckpointConflictError where the thread or what is merged moved on since; otherwise as `merge` and `applyMerge`
+ * @throws CheckpointConflictError if the thread or what is merged moved on since; otherwise as `merge` and `applyMerge`
  */
 export async function heldMerge(graph: MergeableGraph, wanted: Wanted): Promise<MergeResult> {
   const { thread, points, plan: given, answers, seen, how } = wanted;
@@ -65,7 +65,7 @@ function headOf({ config }: Exclude<MergeResult, { readonly status: "conflict" }
   return config.configurable.checkpoint_id;
 }
 
-/** @throws CheckpointConflictError where a source isn't what was seen */
+/** @throws CheckpointConflictError if a source isn't what was seen */
 function refuseMoved(points: readonly ResolvedPoint[], seen: readonly string[]): void {
   if (seen.length !== points.length)
     throw new InvalidOptionError(

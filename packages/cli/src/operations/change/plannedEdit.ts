@@ -89,7 +89,7 @@ function noChannel(state: State, channel: string): NotFoundError {
 
 /**
  * The value of a DeltaChannel as the graph rebuilds it. Without its reducer the value is an approximation, which must not be stored.
- * @throws NotFoundError where there is no graph
+ * @throws NotFoundError if there is no graph
  */
 async function rebuiltBy(
   context: Context,

@@ -14,7 +14,7 @@ export interface Selection {
   readonly all?: boolean | undefined;
 }
 
-/** What else there is to say of a selection. */
+/** Further options of a selection. */
 export interface SelectionOptions {
   /** By what the threads are chosen. */
   readonly way: Way;
@@ -27,7 +27,7 @@ export interface SelectionOptions {
 /** A chosen thread. */
 export interface SelectedThread {
   readonly threadId: string;
-  /** Its revision when it was chosen; absent where it was named. */
+  /** Its revision when it was chosen; absent if it was named. */
   readonly revision?: number | undefined;
   /** Where a later call goes on after this thread. */
   readonly next: string;
@@ -62,8 +62,8 @@ export type Way = "thread" | "tag" | "olderThan" | "all";
 /**
  * Which one of the ways to choose was taken.
  * @param what what is done with the threads, for messages: "delete"
- * @param ways those that there are
- * @throws InvalidOptionError where it is none, or more than one
+ * @param ways the ways that are allowed
+ * @throws InvalidOptionError if it is none, or more than one
  */
 export function wayOf(selection: Selection, what: string, ways: readonly Way[]): Way {
   const { thread, tag, olderThan, all = false } = selection;
@@ -105,7 +105,7 @@ async function* tagged(
     from === undefined ? { page: undefined, last: undefined } : "last" in from ? from : wrong();
   const met = new Set<string>();
   for (;;) {
-    // A thread that is written to meanwhile moves to the end of this order, where it is met again rather than not at all.
+    // A thread that is written to meanwhile moves to the end of this order. It may be met twice, but is never missed.
     const found = await saver.listThreads({
       tag: tagsOf(tag),
       order: "oldest",

@@ -134,8 +134,8 @@ function checkAnswer(
 }
 
 /**
- * Stores what a run would be resumed with, where LangGraph itself stores it first: whoever continues the run, without an answer of its
- * own, takes it from there.
+ * Stores what a run would be resumed with in the place where LangGraph itself stores it first. A caller that continues the run without
+ * an answer of its own takes it from there.
  */
 async function storeAnswer(
   journal: Journal,

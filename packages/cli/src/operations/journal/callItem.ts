@@ -38,7 +38,7 @@ export const callStatuses = [
   "repeats",
 ] as const;
 
-/** A call as operations tell it. */
+/** A call as operations return it. */
 export const callItem = z.object({
   call: z.string().describe("Its fingerprint: names it in the thread."),
   tool: z.string(),
@@ -108,7 +108,7 @@ export function statusOf({
   return unresolved === undefined ? "claimed" : unresolved ? "unresolved" : "running";
 }
 
-/** An entry as operations tell it. */
+/** An entry as operations return it. */
 export function entryOf(
   { seq, at, author, event }: Omit<Entry, "v" | "hash" | "prev" | "session">,
   hidesErrors: boolean,

@@ -22,7 +22,7 @@ export interface CallValuesOptions {
   readonly path?: string | undefined;
 }
 
-/** Reads and shows the arguments and the result of a recorded call. @throws InvalidOptionError where the path leads nowhere */
+/** Reads and shows the arguments and the result of a recorded call. @throws InvalidOptionError if the path leads nowhere */
 export async function callValues(
   saver: TierSaver,
   call: Pick<RecordedCall, "tool" | "args" | "result">,

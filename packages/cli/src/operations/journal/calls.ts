@@ -193,7 +193,7 @@ function* callLines({
 
 interface Place {
   readonly call: string;
-  /** How many stood up to that one: it may be forgotten meanwhile. */
+  /** The number of calls up to and including that one, in case it is forgotten meanwhile. */
   readonly n: number;
 }
 

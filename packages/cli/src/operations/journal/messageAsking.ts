@@ -4,7 +4,7 @@ import { contentOf, idOf, isMessage, isObject, type Message } from "../values/re
 import { State } from "../values/state.ts";
 import { jsonOf } from "../values/view.ts";
 
-/** The id of the message that asked for a call; undefined where none did, or it isn't there any more. */
+/** The id of the message that asked for a call; undefined if none did, or it isn't there any more. */
 export async function messageAsking(
   saver: TierSaver,
   threadId: string,

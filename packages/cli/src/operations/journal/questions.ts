@@ -93,7 +93,7 @@ async function ofAllThreads(
   let [threads, skipped] = [0, 0];
   let at = cursor === undefined ? undefined : placeOf(cursor);
   for (;;) {
-    // A thread that is written to meanwhile moves to the end of this order, and comes again rather than not at all.
+    // A thread that is written to meanwhile moves to the end of this order. It may come twice, but is never missed.
     const listed = await journal.checkpointer.listThreads({ order: "oldest", limit: together, cursor: at });
     const some = listed.threads.filter(({ evicted }) => archived || !evicted);
     skipped += listed.threads.length - some.length;

@@ -26,7 +26,7 @@ interface Step {
 }
 
 interface Value {
-  /** Equal where two values are. */
+  /** Equal if two values are equal. */
   readonly digest: string;
   readonly view: ValueView;
 }
@@ -78,7 +78,7 @@ export class BlamedValues {
     return { steps, id: idOf(part?.found?.value), rebuilt };
   }
 
-  /** The value at a checkpoint; undefined where the path leads nowhere. Each checkpoint is read once. */
+  /** The value at a checkpoint; undefined if the path leads nowhere. Each checkpoint is read once. */
   async at(point: Address): Promise<Value | undefined> {
     const known = this.#found.get(point.checkpointId);
     if (known !== undefined) return await known;
@@ -87,7 +87,7 @@ export class BlamedValues {
     return await reading;
   }
 
-  /** What differs between the values at two checkpoints; undefined where one of them isn't there, or isn't JSON. */
+  /** What differs between the values at two checkpoints; undefined if one of them isn't there, or isn't JSON. */
   async changes(before: Address, after: Address): Promise<z.output<typeof differences> | undefined> {
     const [one, other] = [await this.#live(before), await this.#live(after)];
     if (one === undefined || other === undefined) return undefined;
@@ -123,7 +123,7 @@ export class BlamedValues {
     }
   }
 
-  /** `part` is absent where the value isn't JSON. */
+  /** `part` is absent if the value isn't JSON. */
   async #partAt(
     point: Address,
   ): Promise<{ readonly stored: Typed; readonly path: Path; readonly part?: Found } | undefined> {

@@ -6,10 +6,10 @@ import type { Path } from "../values/path.ts";
 import { isRedacted, redactedRecord, type Redaction } from "../values/redaction.ts";
 import { showDiffering } from "./differing.ts";
 
-/** The least that a value gets of `maxBytes`, so that one sees what it is. */
+/** The least share of `maxBytes` that a value gets, so that one sees what it is. */
 const leastBytes = 100;
 
-/** One difference, as operations tell it. */
+/** One difference, as operations return it. */
 export const change = z.object({
   kind: z.enum(["added", "removed", "changed"]),
   path: z.string().describe('A JSON pointer, or #id for an item with an id; "" is the value itself.'),

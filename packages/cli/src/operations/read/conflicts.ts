@@ -43,7 +43,7 @@ type Place = z.output<typeof place>;
 
 const failure = z.object({ thread: z.string(), error: z.string() });
 
-/** What was found on a page. */
+/** The items of a page. */
 interface Page {
   readonly items: readonly Item[];
   /** The last of the items, if there are more. */
@@ -171,7 +171,7 @@ async function unlessDamaged<T>(
 
 /**
  * Conflicts behind `last`, as many as fit. If `last` isn't there any more, all of them.
- * @param read makes an item of a conflict; undefined where it can't be read
+ * @param read makes an item of a conflict; undefined if it can't be read
  */
 async function page(
   found: readonly Conflict[],

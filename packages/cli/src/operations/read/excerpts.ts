@@ -2,11 +2,11 @@ import { contentOf, isMessage, isObject } from "../values/records.ts";
 import { redactedText } from "../values/redaction.ts";
 import { clipped, inlineText } from "../values/text.ts";
 
-/** How much of a text is told, in characters. */
+/** How much of a text is shown, in characters. */
 const mostText = 240;
 
 /**
- * What a node asks, of the pending write of its interrupts, on one line.
+ * What a node asks, on one line, from the pending write of its interrupts.
  * @param hidesReasons whether reasons of a journal may hold what is redacted
  */
 export function questionText(write: unknown, hidesReasons: boolean): string {
@@ -27,7 +27,7 @@ function journalText(question: unknown, hidesReasons: boolean): string | undefin
   return undefined;
 }
 
-/** Why a task failed, on one line: of an error, its name and message. */
+/** Why a task failed, on one line: the name and message of its error. */
 export function errorText(write: unknown): string {
   const content = contentOf(write);
   if (!isObject(content)) return oneLine(content);
@@ -53,7 +53,7 @@ export function lastSaid(messages: unknown): { by: string; text: string } | unde
   return undefined;
 }
 
-/** Values by the names of their channels, on one line: the shortest first, so that more of them are told. */
+/** Values by the names of their channels, on one line: the shortest first, so that more of them are shown. */
 export function stateText(values: readonly (readonly [channel: string, value: unknown])[]): string {
   const told = values.map(([channel, value]) => `${channel}: ${inlineText(value)}`);
   return clippedLine(told.sort((a, b) => a.length - b.length).join(", "));

@@ -33,7 +33,7 @@ const mostCounted = 1000;
 const conversation = "messages";
 const mostConversationBytes = 2_000_000;
 
-/** Of a state without a conversation, so many values are told that aren't longer than this. */
+/** How many values of a state without a conversation are shown at most, and how long each may be. */
 const mostValues = 6;
 const mostValueBytes = 2000;
 
@@ -62,7 +62,7 @@ const item = z.object({
 
 type Item = z.output<typeof item>;
 
-/** Tells at a glance what some threads are about. */
+/** Shows at a glance what some threads are about. */
 export const glance = operation({
   name: "glance",
   group: "look",
@@ -120,7 +120,7 @@ async function lookAt(saver: TierSaver, thread: string, redaction: Redaction): P
     const [size, about] = await Promise.all([sizeOf(saver, thread), aboutOf(saver, thread, redaction)]);
     return { thread, ...size, ...about };
   } catch (error) {
-    // One damaged thread mustn't keep the others from being told of.
+    // One damaged thread mustn't keep the others from being reported.
     if (!StratigraphError.is(error) || error.retryable) throw error;
     return { thread, next: [], checkpoints: 0, complete: false, bytes: 0, error: error.message };
   }

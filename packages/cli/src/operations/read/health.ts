@@ -72,7 +72,7 @@ export const health = operation({
   found: ({ items }) => items.some(({ ok }) => !ok),
 });
 
-/** What a process copied, in a few words. What is nothing isn't told. */
+/** What a process copied, in a few words. Zeros are left out. */
 function copiesText({
   hits,
   misses,

@@ -7,16 +7,16 @@ import { ancestry } from "./ancestry.ts";
 export interface LastChange {
   /** The oldest checkpoint from which on the value is the same. */
   readonly changed: string;
-  /** Its parent, where the value was different; undefined where there is none. */
+  /** Its parent, where the value was different; undefined if there is none. */
   readonly before: string | undefined;
-  /** False where older checkpoints were removed. */
+  /** False if older checkpoints were removed. */
   readonly complete: boolean;
   /** How many checkpoints were gone through, and how many versions of the channel these had. */
   readonly checkpoints: number;
   readonly versions: number;
 }
 
-/** Neighbouring checkpoints in which a channel has the same value, as their manifests tell. */
+/** Neighbouring checkpoints in which a channel has the same value, according to their manifests. */
 interface Run {
   readonly newest: string;
   oldest: string;
@@ -81,7 +81,7 @@ export async function lastChange(
   };
 }
 
-/** Equal where two checkpoints have the same value. A DeltaChannel without a value has a version for each change. */
+/** Equal if two checkpoints have the same value. A DeltaChannel without a value has a version for each change. */
 function keyOf(entry: ManifestEntry | undefined): string {
   const value = entry?.value;
   if (value === undefined) return `version ${JSON.stringify(entry?.version)}`;

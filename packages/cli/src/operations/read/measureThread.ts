@@ -20,7 +20,7 @@ export interface Measured {
   readonly channels: ReadonlyMap<string, { readonly values: number; readonly bytes: number }>;
   /** What the states of all checkpoints would take if each were stored whole, uncompressed. */
   readonly stateBytes: number;
-  /** Whether {@link stateBytes} was told from some of the states. */
+  /** Whether {@link stateBytes} was estimated from some of the states. */
   readonly sampled: boolean;
   /** By day (UTC, ISO 8601), what was added then and is still there. */
   readonly days: ReadonlyMap<string, { readonly checkpoints: number; readonly bytes: number }>;
@@ -169,7 +169,7 @@ function chainsOf(infos: ReadonlyMap<BlobHash, BlobInfo>): Chains {
   };
 }
 
-/** What all states would take whole, told from at most so many of them that are spread evenly. */
+/** What all states would take whole, estimated from a limited number of them that are spread evenly. */
 async function statesOf(
   saver: TierSaver,
   checkpoints: readonly Address[],

@@ -4,7 +4,7 @@ import { jsonOf } from "../values/view.ts";
 import { sendsTo } from "./nextNodes.ts";
 import { listedCheckpoint, type Opened } from "./records.ts";
 
-/** Keys of versions_seen that are no nodes. */
+/** Keys of versions_seen that aren't nodes. */
 const noNodes: ReadonlySet<string> = new Set([INTERRUPT, "__snapshot_bumps__", "__input__"]);
 
 /**
@@ -36,7 +36,7 @@ export function nodeOfPath(taskPath: string): string | undefined {
 }
 
 /**
- * The nodes whose pending writes on a checkpoint name a channel; undefined where that isn't known of all tasks: they were sent, or
+ * The nodes whose pending writes on a checkpoint name a channel; undefined if that isn't known of all tasks: they were sent, or
  * LangGraph before 1.5 wrote them.
  */
 export async function writersOf(

@@ -45,7 +45,7 @@ export class Records {
     return page;
   }
 
-  /** A checkpoint by its id; undefined where it isn't stored. One query, unless it was found before. */
+  /** A checkpoint by its id; undefined if it isn't stored. One query, unless it was found before. */
   async find(checkpointId: string): Promise<OpenedRecord | undefined> {
     const known = this.#found.get(checkpointId);
     if (known !== undefined) return await known;
@@ -72,7 +72,7 @@ export async function openRecord(
 }
 
 /**
- * A checkpoint with its values, from a listing: unlike reading it, that doesn't bring an archived thread back. Undefined where it isn't
+ * A checkpoint with its values, from a listing: unlike reading it, that doesn't bring an archived thread back. Undefined if it isn't
  * stored.
  */
 export async function listedCheckpoint(

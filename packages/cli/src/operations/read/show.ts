@@ -184,7 +184,7 @@ function* headLines({
   yield* columns(rows.filter(([, text]) => text !== ""));
 }
 
-/** Whether a channel tells anything: one of Sends, of which there are none, doesn't. */
+/** Whether a channel is worth showing: the channel of Sends isn't if it is empty. */
 function isTold({ channel, value }: Output["channels"][number]): boolean {
   return !(channel === TASKS && Array.isArray(value) && value.length === 0);
 }

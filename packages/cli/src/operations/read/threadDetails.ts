@@ -9,7 +9,7 @@ import { waits, waitsAt } from "./waitsAt.ts";
 /** How many threads are looked into at the same time. */
 const together = 8;
 
-/** How much of a thread's metadata is told: the first entries that are short. */
+/** How many entries of a thread's metadata are shown at most: the first short ones. */
 const mostEntries = 6;
 const longestText = 60;
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 /** One package, as the project in the working directory loads it. */
 export interface InstalledPackage {
   readonly name: string;
-  /** Absent where it isn't installed, or doesn't say. */
+  /** Absent if it isn't installed, or doesn't say. */
   readonly version?: string | undefined;
   /** The oldest version that is supported; newer ones of the same major version are, too. */
   readonly oldest: string;

@@ -12,7 +12,7 @@ import { clipped, inlineText } from "../values/text.ts";
 import { viewOf } from "../values/view.ts";
 import { shownWrites, taskWrite, type ShownWrite } from "./shownWrites.ts";
 
-/** The least that a value gets of `maxBytes`, so that one sees what it is. */
+/** The least share of `maxBytes` that a value gets, so that one sees what it is. */
 const leastBytes = 200;
 
 const task = z.object({

@@ -35,7 +35,7 @@ export async function interruptsOf(
 /**
  * An answer as what is given to the graph.
  * @param answer to the only question, or an object of answers by the ids of questions
- * @throws InvalidOptionError where nothing waits, it isn't clear what is answered, or it names a question that doesn't wait
+ * @throws InvalidOptionError if nothing waits, it isn't clear what is answered, or it names a question that doesn't wait
  */
 export function answersOf(state: StateLike, answer: unknown): ResumeCommand {
   const ids = new Set(openQuestions(state).map(({ id }) => id));

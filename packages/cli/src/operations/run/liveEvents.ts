@@ -8,7 +8,7 @@ import { shownValue, viewOf } from "../values/view.ts";
 /** Longest text of one event, in characters, and what values of nodes' own events are cut to, in bytes. */
 const longestText = 4000;
 
-/** How much of texts and values is told of one run in all, in characters: more than a person reads. */
+/** How many characters of texts and values are reported of one run at most: more than a person reads. */
 const mostText = 2_000_000;
 
 /** One task as it ran. */
@@ -37,7 +37,7 @@ export class LiveEvents {
     this.#redaction = new Redaction(context.redact);
   }
 
-  /** Takes one part of a stream of several modes with subgraphs: namespace, mode, and what is told. */
+  /** Takes one part of a stream of several modes with subgraphs: namespace, mode and data. */
   async take(part: unknown): Promise<void> {
     const [path, mode, told] = part as [readonly string[], string, unknown];
     const namespace = path.join("|");
@@ -50,7 +50,7 @@ export class LiveEvents {
 
   /**
    * Says how those ended of which it wasn't told: a stream that fails drops what nobody has read yet. What hasn't ended was stopped.
-   * @param tasks those that the state tells of now
+   * @param tasks the tasks in the present state
    */
   end(tasks: readonly TaskSnapshot[]): void {
     const known = new Map(tasks.map((task) => [task.id, task]));
@@ -82,7 +82,7 @@ export class LiveEvents {
 
   #ended(id: string, state: "ended" | "failed" | "interrupted"): void {
     const running = this.#running.get(id);
-    // What ended in an earlier run is told again where its step goes on.
+    // A task that ended in an earlier run is reported again when its step goes on.
     if (running === undefined) return;
     this.#running.delete(id);
     const { ran, since } = running;
@@ -136,7 +136,7 @@ export class LiveEvents {
     });
   }
 
-  /** A text that may still be told, cut; counts it. */
+  /** Cuts a text to what may still be reported, and counts it. */
   #within(text: string): string {
     if (this.#left <= 0) return "";
     const kept = text.length > longestText ? `${text.slice(0, longestText)}…` : text;

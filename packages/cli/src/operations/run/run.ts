@@ -120,7 +120,7 @@ export const run = operation({
 
 /**
  * The head that a run begins at; undefined for a new thread.
- * @throws CheckpointConflictError where another checkpoint than the head was named; NotFoundError
+ * @throws CheckpointConflictError if another checkpoint than the head was named; NotFoundError
  */
 async function headOf(saver: TierSaver, given: AddressInput, create: boolean): Promise<Address | undefined> {
   let point: Address;

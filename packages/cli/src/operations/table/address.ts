@@ -22,7 +22,7 @@ const forms = "head, head~3, step:12, lost:1, or the beginning of a checkpoint's
  * Finds what an address means. `ada` is the head of the thread ada. Behind the last @ stands one of its checkpoints: `ada@head~3`
  * (three steps back from the head), `ada@step:12` (on the main line), `ada@lost:1` (the newest side branch), `ada@1ef4f79` (the
  * beginning of an id that no other checkpoint has). A thread whose id is the whole text comes first.
- * @throws InvalidAddressError; NotFoundError where there is no such thread or checkpoint
+ * @throws InvalidAddressError; NotFoundError if there is no such thread or checkpoint
  */
 export async function resolvePoint(saver: TierSaver, input: AddressInput): Promise<ResolvedPoint> {
   const { at, namespace = "", checkpoint } = input;

@@ -7,11 +7,11 @@ import type { SignOptions } from "@stratigraph/journal";
 /** How far a long operation is. */
 export interface Progress {
   readonly done: number;
-  /** Absent where nobody knows how many there are. */
+  /** Absent if nobody knows how many there are. */
   readonly total?: number | undefined;
   /** What is counted: "threads", "checkpoints". */
   readonly unit: string;
-  /** What it is at: the id of a thread, for example. */
+  /** What is being worked on: the id of a thread, for example. */
   readonly at?: string | undefined;
 }
 
@@ -21,19 +21,19 @@ export interface Context {
   saver(): Promise<TierSaver>;
   /**
    * Another storage of ours: a URL, or the name of an environment of the config. Closed by whoever made the context.
-   * @throws InvalidOptionError; StratigraphError where it can't be opened
+   * @throws InvalidOptionError; StratigraphError if it can't be opened
    */
   open(place: string): Promise<TierSaver>;
   /**
    * A compiled graph of the config, whose checkpointer is the context's saver. Default: the only one there is.
-   * @throws StratigraphError "NOT_FOUND" where the config names no such graph
+   * @throws StratigraphError "NOT_FOUND" if the config names no such graph
    */
   graph(name?: string): Promise<RunnableGraph>;
   /** Aborted to end a long operation after the thread it is at: it then returns with a cursor from which it can go on. */
   readonly signal: AbortSignal;
-  /** Told every now and then how far a long operation is. */
+  /** Called every now and then with the progress of a long operation. */
   progress(progress: Progress): void;
-  /** Told what happens meanwhile, such as the tokens of a graph that runs: JSON. Absent where nobody listens. */
+  /** Called with events, such as the tokens of a graph that runs: JSON. Absent if nobody listens. */
   emit?(event: RunEvent): void;
   /** Paths of values that aren't shown, such as `messages.*.content`. */
   readonly redact: readonly string[];

@@ -19,7 +19,7 @@ export type RunEvent =
       readonly id?: string;
       /** "human", "ai", "tool", … */
       readonly role: string;
-      /** The text that is new; cut where it is long, and absent where values are redacted. */
+      /** The text that is new; cut where it is long, and absent if values are redacted. */
       readonly text?: string;
       /** Names of the tools that it calls. */
       readonly calls?: readonly string[];

@@ -32,7 +32,7 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodO
    * Default: none.
    */
   readonly whole?: Readonly<Record<string, unknown>>;
-  /** JSON. One that comes in pages has `items`, and `cursor` where there are more. */
+  /** JSON. An output in pages has `items`, and `cursor` if there are more. */
   readonly output: O;
   /** @throws StratigraphError whose message writes fields of the input in backticks: each front puts its own spelling in their place */
   run(input: z.output<I>, context: Context): Promise<z.input<O>>;
@@ -40,7 +40,7 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodO
   render(output: z.output<O>): Iterable<string>;
   /** Whether the operation found what somebody has to look at: differences, damage, conflicts. A command then exits with 2. */
   found?(output: z.output<O>): boolean;
-  /** Whether a dry run told that there is nothing to do, so that nobody has to be asked. */
+  /** Whether a dry run reported that there is nothing to do, so that nobody has to be asked. */
   isIdle?(planned: z.output<O>, input: Readonly<Record<string, unknown>>): boolean;
 }
 

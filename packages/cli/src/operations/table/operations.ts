@@ -89,5 +89,5 @@ export type OperationName = Known["name"];
 /** What an operation takes, as a front gets it. */
 export type InputOf<N extends OperationName> = z.input<Extract<Known, { name: N }>["input"]>;
 
-/** What an operation tells: JSON. */
+/** What an operation returns: JSON. */
 export type OutputOf<N extends OperationName> = z.output<Extract<Known, { name: N }>["output"]>;

@@ -9,11 +9,11 @@ import type { Found } from "./resolve.ts";
 export interface CutRecord {
   readonly lc: 2;
   readonly type: "sg:cut";
-  /** Where what was left out can be asked for, within the channel. */
+  /** The path, within the channel, of what was left out. */
   readonly path: string;
   /** Its size as JSON, in bytes. */
   readonly bytes: number;
-  /** How many items or properties it has, where these are what was left out. */
+  /** The number of items or properties that were left out; absent for a text. */
   readonly items?: number;
   /** How a text that was cut begins. */
   readonly begins?: string;
@@ -30,7 +30,7 @@ export function hasCut(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).some(hasCut);
 }
 
-/** What a {@link CutRecord} takes of the budget without text and path, in bytes. */
+/** Size of a {@link CutRecord} without text and path, in bytes. */
 const recordBytes = 60;
 
 /** A list that is cut shows at least this many items if they are short enough, so that one long item doesn't hide all others. */
@@ -39,10 +39,10 @@ const fewestItems = 8;
 /** A value from which on measuring it takes longer than remembering its size, in bytes. */
 const worthRemembering = 10_000;
 
-/** What an array or an object takes of JSON without its items, in bytes. */
+/** Size of an empty array or object as JSON, in bytes. */
 const brackets = 2;
 
-/** The property that stands for those of an object that were left out. */
+/** The property that stands for the properties of an object that were left out. */
 const others = "…";
 
 /**
@@ -148,7 +148,7 @@ class Cutter {
     const given = shares(needs, room);
     const result: JsonObject = Object.fromEntries(
       kept.map(([name, value], n) => {
-        // Where one value alone is long, its size is what the others leave.
+        // If only one value is long, its size is that of the object minus the rest.
         const isKnown = bytes !== undefined && shown === entries.length && needs[n]! > room;
         const known = isKnown && needs.every((need, other) => other === n || need <= room);
         const own = known ? bytes - this.#around(object, name) : undefined;
@@ -162,7 +162,7 @@ class Cutter {
     return { ...result, [others]: { ...record(where, size), items: rest.length } };
   }
 
-  /** Cuts the content of a record, and keeps what says what it is. Paths don't name the property that holds the content. */
+  /** Cuts the content of a record, and keeps its other properties. Paths don't name the property that holds the content. */
   #content(
     object: JsonObject,
     key: string,

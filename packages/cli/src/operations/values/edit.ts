@@ -12,7 +12,7 @@ const mostLevels = 3000;
 
 /**
  * The value that a channel has once a part of it was set, revived by the saver's serde: a message stays a message.
- * @param before the value before; absent where the channel has none
+ * @param before the value before; absent if the channel has none
  * @param path of the part; empty for the whole value
  * @param text the new part, as JSON of the serde
  * @throws InvalidOptionError
@@ -84,7 +84,7 @@ function parsed(field: string, text: string): unknown {
   return value;
 }
 
-/** @throws InvalidOptionError where JSON is nested too deeply to be walked through, or something was left out of it */
+/** @throws InvalidOptionError if JSON is nested too deeply to be walked through, or something was left out of it */
 function refuseUnfit(field: string, value: unknown): void {
   if (isDeeperThan(value, mostLevels))
     throw new InvalidOptionError(

@@ -17,7 +17,7 @@ export class ParsedValues {
     this.#most = most;
   }
 
-  /** @param name tells what the value holds, so that another value has another name */
+  /** @param name identifies the value: other values have other names */
   get(name: string): ParsedValue | undefined {
     const found = this.#values.get(name);
     if (found === undefined) return undefined;

@@ -4,7 +4,7 @@ import { contentKey, contentOf, isLangChain, isObject, type JsonObject } from ".
 /** Stands for a value that isn't shown, because the config's `redact` names it. A serde that is given it refuses it. */
 export const redactedRecord = Object.freeze({ lc: 2, type: "sg:redacted" } as const);
 
-/** Stands for a text that may tell what isn't shown. */
+/** Stands for a text that may contain what isn't shown. */
 export const redactedText = "(redacted)";
 
 /** Whether a part of JSON is a {@link redactedRecord}. */
@@ -60,7 +60,7 @@ export class Redaction {
     return left;
   }
 
-  /** The paths that begin on the way to a part, at the channel or at a property with its name: behind how many steps, and what is left of them. */
+  /** The paths that begin at the channel or at a property on the way to a part: after how many steps, and the rest of the path. */
   #ways(channel: string, at: Path): { readonly from: number; readonly path: Path }[] {
     return this.#paths.flatMap(([first, ...path]) => {
       const begins = first === "*" ? [] : [...at.keys()].filter((n) => at[n] === first);
@@ -85,7 +85,7 @@ export class Redaction {
   }
 }
 
-/** A position from the end, or a part of a list, may be any of its items by the time that something is shown: it stands for all. */
+/** A position from the end, or a slice, may mean any item by the time that something is shown: so it stands for all items. */
 function everyOne(segment: Path[number]): Path[number] {
   return typeof segment === "object" || (typeof segment === "number" && segment < 0) ? "*" : segment;
 }
@@ -102,7 +102,7 @@ function hiddenAfter(steps: Path, path: Path): number | "above" | "apart" {
   for (const [n, step] of steps.entries()) {
     const segment = path[n];
     if (segment === undefined) return n;
-    // Where the path expects a property, and this may be a list, the whole of it is taken out, as `below` does.
+    // If the path expects a property and this may be a list, all of it is taken out, as in `below`.
     if (isPosition(step) && segment !== "*" && !isPosition(segment)) return n;
     if (step !== "*" && (typeof step === "object" || !names(segment, step))) return "apart";
   }

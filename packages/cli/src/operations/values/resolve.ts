@@ -10,7 +10,7 @@ export interface Found {
   readonly from: number;
 }
 
-/** Follows a path into the serde's JSON of a value; undefined where it leads nowhere. */
+/** Follows a path into the serde's JSON of a value; undefined if it leads nowhere. */
 export function resolve(value: unknown, path: Path): Found | undefined {
   let at = value;
   const resolved: Segment[] = [];
@@ -31,7 +31,7 @@ export function resolve(value: unknown, path: Path): Found | undefined {
 
 /**
  * Puts a value where a path leads. Changes `root`, unless the path is empty.
- * @returns the changed root; undefined where the path leads nowhere. A new property may be its last part, or the index behind a
+ * @returns the changed root; undefined if the path leads nowhere. A new property may be its last part, or the index behind a
  * list's last item
  */
 export function replaced(root: unknown, path: Path, value: unknown): unknown {

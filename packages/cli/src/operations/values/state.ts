@@ -43,7 +43,7 @@ export class State {
     return names.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
   }
 
-  /** What is known of a channel without reading its value; undefined where the checkpoint doesn't name it. */
+  /** What is known of a channel without reading its value; undefined if the checkpoint doesn't name it. */
   entry(
     name: string,
   ): { readonly version: ChannelState["version"]; readonly hash: BlobHash | undefined } | undefined {
@@ -53,7 +53,7 @@ export class State {
     return { version, hash: value !== undefined && "hash" in value ? value.hash : undefined };
   }
 
-  /** The value of a channel; undefined where it has none. @throws CorruptionError; StratigraphError as the saver's getTuple */
+  /** The value of a channel; undefined if it has none. @throws CorruptionError; StratigraphError as the saver's getTuple */
   async channel(name: string): Promise<ChannelState | undefined> {
     const { stored, body, at } = this.point;
     const entry = body.manifest.get(name);
@@ -69,7 +69,7 @@ export class State {
     return { channel: name, version, stored: typed, rebuilt: true };
   }
 
-  /** As {@link channel}. @throws NotFoundError where it has no value, which names those that have one */
+  /** As {@link channel}. @throws NotFoundError if it has no value, which names those that have one */
   async existing(name: string): Promise<ChannelState> {
     const found = await this.channel(name);
     if (found !== undefined) return found;

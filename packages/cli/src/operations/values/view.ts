@@ -26,7 +26,7 @@ export type ValueView = z.output<typeof valueView>;
 export interface Shown {
   readonly type: string;
   readonly bytes: number;
-  /** Absent where the value isn't JSON. */
+  /** Absent if the value isn't JSON. */
   readonly found?: Found;
   /** Whether `found` is the whole value, nothing of it redacted, so that `bytes` is its size. */
   readonly isWhole?: boolean;
@@ -38,14 +38,14 @@ export interface ParsedValue {
   readonly type: string;
   /** Size of the whole value, serialised. */
   readonly bytes: number;
-  /** Absent where the value isn't JSON. */
+  /** Absent if the value isn't JSON. */
   readonly json?: { readonly value: unknown };
   /** Whether nothing of it is redacted. */
   readonly isComplete: boolean;
   readonly sha256?: string;
 }
 
-/** Parses what of a value may be shown. */
+/** Parses a value, and redacts it. */
 export function parsedValue(channel: string, [type, bytes]: Typed, redaction: Redaction): ParsedValue {
   const known = { type, bytes: bytes.length, isComplete: !redaction.isActive };
   const json = jsonOf([type, bytes]);
@@ -54,7 +54,7 @@ export function parsedValue(channel: string, [type, bytes]: Typed, redaction: Re
   return { ...known, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
-/** What of a value is shown; undefined where `path` leads nowhere. @param path within the value */
+/** The part of a value that is shown; undefined if `path` leads nowhere. @param path within the value */
 export function partOf(parsed: ParsedValue, path: Path = []): Shown | undefined {
   const { type, bytes, json, isComplete, sha256 } = parsed;
   if (json === undefined) return { type, bytes, ...(sha256 === undefined ? {} : { sha256 }) };
@@ -62,7 +62,7 @@ export function partOf(parsed: ParsedValue, path: Path = []): Shown | undefined 
   return found === undefined ? undefined : { type, bytes, found, isWhole: isComplete && path.length === 0 };
 }
 
-/** What of a value is shown, without what is redacted; undefined where `path` leads nowhere. @param path within the value */
+/** The part of a value that is shown, redacted; undefined if `path` leads nowhere. @param path within the value */
 export function shownValue(
   channel: string,
   typed: Typed,
@@ -79,7 +79,7 @@ export function viewOf({ type, bytes, found, isWhole, sha256 }: Shown, maxBytes:
   return { type, bytes, ...(sha256 === undefined ? {} : { sha256 }) };
 }
 
-/** The JSON that a serde wrote, parsed; undefined where it wrote something else. */
+/** The JSON that a serde wrote, parsed; undefined if it wrote something else. */
 export function jsonOf([type, bytes]: Typed): { readonly value: unknown } | undefined {
   if (type !== "json") return undefined;
   return { value: JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8")) };

@@ -2,7 +2,7 @@ import type { CheckpointCoder } from "@stratigraph/core/internal";
 import type { Address, Blob, BlobHash } from "@stratigraph/core/tier";
 import { undecodable, type Undecodable } from "./suspicion.ts";
 
-/** A blob that keeps others from being decoded; undefined where all is well. */
+/** A blob that keeps others from being decoded; undefined if all is well. */
 export type Culprit =
   | ({ readonly hash: BlobHash } & (
       | { readonly kind: "missing-blob"; readonly detail?: undefined }

@@ -6,7 +6,7 @@ import { addressOf, isOvertaken, stateOf, type Case, type Remedy } from "./remed
 
 /**
  * Moves the head back to its last ancestor that is whole, as promoting that one does, so that its step runs again. What stood after
- * it stays as a side branch. Undefined where the head is whole, or no ancestor is.
+ * it stays as a side branch. Undefined if the head is whole, or no ancestor is.
  */
 export async function cutBack({ storage, threadId, suspicion }: Case): Promise<Remedy | undefined> {
   const { namespace } = suspicion;
@@ -33,7 +33,7 @@ export async function cutBack({ storage, threadId, suspicion }: Case): Promise<R
           expected: [head],
           also: async () => ({ records: whole, blobs: [], heads: [] }),
         });
-        // A tier may refuse records that rely on blobs it doesn't have, and moving a head relies on what is there.
+        // A tier may refuse records whose blobs it lacks. They are put apart from the move of the head, so that it isn't refused, too.
         const lacking = side.filter((record) => !whole.includes(record));
         if (lacking.length > 0)
           await storage.tier.append({

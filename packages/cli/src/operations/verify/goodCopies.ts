@@ -32,7 +32,7 @@ export async function* goodCopies(
   }
 }
 
-/** A checkpoint as a tier holds it; undefined where it isn't there, or can't be read. */
+/** A checkpoint as a tier holds it; undefined if it isn't there, or can't be read. */
 export async function storedIn({ tier }: Place, at: Address): Promise<StoredCheckpoint | undefined> {
   try {
     const { threadId, namespace, checkpointId } = at;

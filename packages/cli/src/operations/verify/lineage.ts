@@ -105,7 +105,7 @@ class Lineage {
     yield* this.#headless();
   }
 
-  /** What it means that the checkpoint isn't there that a head names. */
+  /** What it means that a head names a checkpoint that isn't there. */
   #whyHeadless(): string {
     const [, archive] = this.#owners;
     return archive !== undefined && this.#heads.has(reservedNamespaces.archived)
@@ -148,7 +148,7 @@ class Lineage {
     }
   }
 
-  /** Batches of pending writes that a checkpoint was made from, and that its parent doesn't have. */
+  /** Finds batches of pending writes that a checkpoint was made from, but that its parent lacks. */
   *lostWrites(): Generator<Suspicion> {
     for (const child of this.#seen.values()) {
       const { namespace, parentId, consumed, rebuilt, checkpointId } = child;
@@ -179,7 +179,7 @@ class Lineage {
     return thereAt === undefined || thereAt > (this.#main.inspection?.removedAt ?? 0);
   }
 
-  /** Marks of a checkpoint that was archived and went on since are in two tiers. */
+  /** The marks of a checkpoint are in two tiers if it was archived and the thread went on since. */
   #withMarks(key: string, checkpoint: SeenCheckpoint): SeenCheckpoint {
     const before = this.#seen.get(key);
     if (before === undefined) return checkpoint;

@@ -59,7 +59,7 @@ const headAdvice =
   "No tier has good bytes, and the head of this thread can't be read either, nor an older checkpoint that it could be set to: runs on it fail. Check first that the encryption keys are the ones it was written with; otherwise restore the thread from a backup.";
 const markAdvice =
   "Nothing is done: runs go on from this head. Where something newer won the race and is lost, restore it from a backup.";
-/** What a person can do where a tier can't read what it holds. */
+/** What a person can do if a tier can't read what it holds. */
 export const objectAdvice =
   "Restore what the tier names from a backup, or an older version of the object where the bucket keeps them, and verify again.";
 
@@ -132,7 +132,7 @@ async function replaced(found: Case): Promise<Remedy | undefined> {
   };
 }
 
-/** Puts a lost checkpoint back, where another tier has it. */
+/** Puts a lost checkpoint back if another tier has it. */
 async function putBack(found: Case): Promise<Remedy | undefined> {
   const good = await firstGood(found);
   return good === undefined ? undefined : insertion(found, good, undefined);

@@ -9,7 +9,7 @@ export interface Place {
   /** Warm and cold tiers own what they hold. Hot ones hold copies of a part of it, replicas follow the warm tier. */
   readonly role: "hot" | "warm" | "cold" | "replica";
   readonly tier: Tier;
-  /** How what it owns is changed, so that copies of it are dropped. */
+  /** The tier through which its data is changed, so that copies of it are dropped, too. */
   readonly changes: Pick<OwningTier, "remove"> & Partial<Pick<OwningTier, "replaceBytes">>;
 }
 
@@ -45,7 +45,7 @@ export function storageOf({ tier, coder }: Pick<TierSaver, "tier" | "coder">): S
   };
 }
 
-/** How a tier is changed so that copies are dropped. @throws StratigraphError where the stack names no such owner */
+/** How a tier is changed so that copies are dropped. @throws StratigraphError if the stack names no such owner */
 function changesOf(tier: Tier, owners: readonly OwningTier[]): OwningTier {
   const owner = owners.find((each) => each === tier || each.of === tier);
   if (owner !== undefined) return owner;

@@ -23,7 +23,7 @@ export interface Case {
 
 const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [], heads: [] } as const;
 
-/** Changes a tier in one atomic step, and drops copies of what it owned. False where it isn't at the revision. */
+/** Changes a tier in one atomic step, and drops copies of what it owned. False if it isn't at the revision. */
 export async function remove(
   place: Place,
   request: Partial<RemoveRequest> & Pick<RemoveRequest, "threadId" | "revision">,

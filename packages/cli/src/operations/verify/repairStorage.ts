@@ -164,7 +164,7 @@ async function leftoverNamed(tier: LeftoverFinder, id: string | undefined): Prom
   return undefined;
 }
 
-/** The one thread that other tiers have under the same heads and this one doesn't have; undefined where none is, or several are. */
+/** The one thread that other tiers have under the same heads and this one doesn't have; undefined if none is, or several are. */
 async function idOfLost(storage: Storage, place: Place, lost: Leftover): Promise<string | undefined> {
   const { heads = new Map<string, string>() } = lost;
   const [namespace, checkpointId] = [...heads].find(([each]) => each === "") ?? [...heads][0] ?? [];

@@ -39,7 +39,7 @@ export interface Suspicion {
   readonly target?: string | undefined;
   /** One sentence: what it means. */
   readonly meaning: string;
-  /** What exactly was found, where the sentence doesn't say it. */
+  /** What exactly was found, if the sentence doesn't say it. */
   readonly detail?: string | undefined;
   /** Checkpoints by which it is found again. */
   readonly involved: readonly Address[];
@@ -100,7 +100,7 @@ const longestDetail = 400;
 
 /**
  * What an error of reading or decoding says of the stored bytes.
- * @throws the error, where it says nothing of them: an outage, a closed tier
+ * @throws the error, if it says nothing of them: an outage, a closed tier
  */
 export function undecodable(error: unknown): Undecodable {
   const detail = reasonOf(error).slice(0, longestDetail);
@@ -116,7 +116,7 @@ export function undecodable(error: unknown): Undecodable {
   throw error;
 }
 
-/** Why bytes can't be decoded. Errors of the saver repeat where that is, which a finding says in fields of their own. */
+/** Why bytes can't be decoded, without the place, which errors of the saver repeat: a finding has fields for it. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   if (StratigraphError.is(error) && cause instanceof Error) return cause.message;

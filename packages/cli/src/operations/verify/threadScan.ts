@@ -30,7 +30,7 @@ export interface SeenCheckpoint extends Address {
   readonly made: readonly string[];
   /** Number of its oldest batch of pending writes: the checkpoint was there at that revision of the thread. */
   readonly thereAt: number | undefined;
-  /** Tags of its batches of pending writes; undefined where one of them can't be read. */
+  /** Tags of its batches of pending writes; undefined if one of them can't be read. */
   readonly tags: readonly BatchTag[] | undefined;
   /** Which of its parent's batches it was made from. */
   readonly consumed: DecodedBody["consumed"];
@@ -38,12 +38,12 @@ export interface SeenCheckpoint extends Address {
   readonly rebuilt: boolean;
 }
 
-/** A batch of pending writes, as far as its tag tells. */
+/** What the tag of a batch of pending writes says. */
 export interface BatchTag {
   readonly writer: string | undefined;
 }
 
-/** Told of bytes that were verified, to keep to a rate. */
+/** Called with the number of bytes that were verified, to keep to a rate. */
 export type Took = (bytes: number) => Promise<void>;
 
 type Found = Pick<Suspicion, "kind" | "severity" | "part" | "namespace" | "meaning" | "involved"> &
@@ -55,13 +55,13 @@ export class ThreadScan {
   readonly suspicions = new Suspicions();
   /** By {@link checkpointKey}. */
   readonly seen = new Map<string, SeenCheckpoint>();
-  /** Heads as the listing told them. */
+  /** Heads that the listing reported. */
   readonly heads = new Map<string, string>();
   /** Blobs that checkpoints and their pending writes name. */
   readonly named = new Set<BlobHash>();
   /**
    * Checkpoints of which only pending writes are here, by {@link checkpointKey}; the number of the oldest batch of each, and their tags,
-   * undefined where not all can be read.
+   * undefined if not all can be read.
    */
   readonly strays = new Map<
     string,
@@ -90,7 +90,7 @@ export class ThreadScan {
     this.#took = took;
   }
 
-  /** Scans the whole thread, or only some of its checkpoints. @throws StratigraphError where the tier can't be reached */
+  /** Scans the whole thread, or only some of its checkpoints. @throws StratigraphError if the tier can't be reached */
   async run(only?: readonly Address[]): Promise<this> {
     const queries = only?.map((at) => ({ ...at, limit: 1 })) ?? [{ threadId: this.#threadId }];
     for (const query of queries)
@@ -100,7 +100,7 @@ export class ThreadScan {
     return this;
   }
 
-  /** What a call of the tier answers, or `otherwise` where what it has to read is damaged, which is noted. */
+  /** Returns what a call of the tier returns. If what it reads is damaged, notes that and returns `otherwise`. */
   async guarded<T>(otherwise: T, call: () => Promise<T>): Promise<T> {
     try {
       return await call();
@@ -110,7 +110,7 @@ export class ThreadScan {
     }
   }
 
-  /** Notes what the tier keeps of the thread itself and doesn't agree with the rest. */
+  /** Notes which of the thread's own fields in the tier contradict its checkpoints. */
   contradicted(fields: readonly string[]): void {
     this.#suspect({
       kind: "corrupt",

@@ -98,7 +98,7 @@ class Verification {
       : decodeCursor(cursor, isCursorAmong(length), "Pass the cursor of an earlier report as it was.");
   }
 
-  /** @returns where to go on; undefined where all are done */
+  /** @returns where to go on; undefined if all are done */
   async #threads(from: Cursor): Promise<Cursor | undefined> {
     for await (const { threadId, writtenAtMs, next } of this.#wanted(from)) {
       await this.#verify(threadId, writtenAtMs);
@@ -114,7 +114,7 @@ class Verification {
         if (n >= (from.done ?? 0)) yield { threadId, next: { done: n + 1 } };
       return;
     }
-    // Least recently written first: a thread that is written meanwhile moves to the end, and comes again rather than not at all.
+    // Least recently written first: a thread that is written meanwhile moves to the end. It may come twice, but is never missed.
     const sinceMs = since === undefined ? undefined : Math.floor(Date.parse(since) / minuteMs) * minuteMs;
     const after = from.after ?? (sinceMs === undefined ? undefined : justBefore(sinceMs));
     const beganMs = Date.now() - minuteMs;
@@ -202,7 +202,7 @@ class Verification {
     return undefined;
   }
 
-  /** Verifies threads that are in a tier, or were, and that its owner deleted. False where it was aborted. */
+  /** Verifies threads that are in a tier, or were, and that its owner deleted. False if it was aborted. */
   async #deletedIn(place: Place): Promise<boolean> {
     if (findsLeftovers(place.tier)) {
       for await (const leftover of place.tier.leftovers()) {
@@ -233,7 +233,7 @@ class Verification {
   }
 }
 
-/** @throws NotFoundError where no tier ever had the thread */
+/** @throws NotFoundError if no tier ever had the thread */
 async function checkKnown({ tier }: Storage, threadId: string): Promise<void> {
   if ((await tier.peek({ threadId, namespace: "" })).revision > 0) return;
   const message = `There is no thread ${JSON.stringify(threadId)}. "stratigraph threads" lists threads.`;

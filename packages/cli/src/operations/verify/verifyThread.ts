@@ -10,7 +10,7 @@ import type { Place, Storage } from "./places.ts";
 import { suspicionKey, undecodable, type Suspicion } from "./suspicion.ts";
 import { ThreadScan, type Took } from "./threadScan.ts";
 
-/** How often something is looked at again, where the thread is written to meanwhile. */
+/** How many times something is looked at if the thread is written to meanwhile. */
 const attempts = 8;
 
 /** How a thread is looked at. */
@@ -46,7 +46,7 @@ interface View extends OwnerView {
 /**
  * Verifies a thread in all tiers, beside its writers. What somebody changed meanwhile is read again, until no revision changed
  * between looking and having looked: only then it counts.
- * @throws StratigraphError where a tier that owns data can't be reached
+ * @throws StratigraphError if a tier that owns data can't be reached
  */
 export async function verifyThread(storage: Storage, threadId: string, look: Look): Promise<ThreadHealth> {
   for (let attempt = 1; ; attempt += 1) {
@@ -55,7 +55,7 @@ export async function verifyThread(storage: Storage, threadId: string, look: Loo
   }
 }
 
-/** Undefined, unless it is the last attempt, where the thread was deleted and begun anew meanwhile. */
+/** Undefined if the thread was deleted and changed meanwhile, as when it was begun anew; never at the last attempt. */
 async function verifiedOnce(
   storage: Storage,
   threadId: string,
@@ -72,7 +72,7 @@ async function verifiedOnce(
     try {
       copies.push(await new ThreadScan(place, storage.coder, threadId, look.took).run());
     } catch (error) {
-      // Runs go on without it, and it owns nothing.
+      // Runs go on without this tier, and it owns nothing.
       if (!StratigraphError.is(error)) throw error;
       unreachable.push(place.name);
     }
@@ -123,7 +123,7 @@ function countsOf(scans: readonly ThreadScan[]): Counts {
 
 /**
  * Looks at the checkpoints by which something was suspected, until nobody writes meanwhile.
- * @returns whether it is still so; undefined where somebody wrote each time
+ * @returns whether it is still so; undefined if somebody wrote each time
  */
 export async function isFoundAgain(
   storage: Storage,
@@ -179,7 +179,7 @@ async function viewOf(
   only?: readonly Address[],
 ): Promise<View> {
   const scan = new ThreadScan(place, storage.coder, threadId, look.took);
-  // Blobs that are there before the checkpoints are listed, as those that come meanwhile may belong to checkpoints that aren't seen.
+  // Blobs are listed before the checkpoints: those that come later may belong to checkpoints that aren't seen.
   const infos = await scan.guarded([], () => place.tier.blobs(threadId));
   // A tier may follow a circle of patches without end.
   await scan.guarded(undefined, async () => {
@@ -207,7 +207,7 @@ async function orphanBlobsOf(
   threadId: string,
   isSettled: boolean,
 ): Promise<readonly Suspicion[] | undefined> {
-  // Whatever couldn't be read may name them.
+  // Something that couldn't be read may name these blobs.
   if (scan.partial) return [];
   const sizes = new Map(infos.map(({ hash, size }) => [hash, size]));
   const found = (hashes: readonly string[]): Suspicion[] =>
@@ -227,7 +227,7 @@ async function orphanBlobsOf(
   return undefined;
 }
 
-/** What is left of a thread that was deleted, in tiers that own it and in copies of it. Undefined where it wasn't deleted. */
+/** What is left of a thread that was deleted, in tiers that own it and in copies of it. Undefined if it wasn't deleted. */
 async function leftOfDeleted(
   owners: readonly View[],
   copies: readonly ThreadScan[],
@@ -260,7 +260,7 @@ export function leak(place: Place, detail: string | undefined): Suspicion {
   };
 }
 
-/** A thread of which a tier has all but what says which thread it is. */
+/** A thread of which a tier has everything except the thread's id. */
 export function lost(place: Place, { what, restore, heads }: Leftover): Suspicion {
   const head = heads?.get("");
   const newest = head === undefined ? "" : ` Its head is ${head}.`;
@@ -277,7 +277,7 @@ export function lost(place: Place, { what, restore, heads }: Leftover): Suspicio
   };
 }
 
-/** Whether a thread was deleted, as far as the tier tells. */
+/** Whether the tier says that a thread was deleted. */
 export async function isDeleted(place: Place, threadId: string): Promise<boolean> {
   try {
     return (await inspected(place, threadId))?.deleted === true;
@@ -298,7 +298,7 @@ export async function healthOf(storage: Storage, threadId: string, look: Look): 
   }
 }
 
-/** A thread that a tier can't list, as what it keeps of the thread itself is damaged. @throws the error, where it is no damage */
+/** A thread that a tier can't list, as what it keeps of the thread itself is damaged. @throws the error, if it is no damage */
 export function unlisted(place: Place, error: unknown): Suspicion {
   return {
     ...undecodable(error),
@@ -331,7 +331,7 @@ async function revisionsOf(places: readonly Place[], threadId: string): Promise<
   return found;
 }
 
-/** The revision of a thread in a tier; -1 where the tier can't read what says so, or is a hot one that can't be reached. */
+/** The revision of a thread in a tier; -1 if the tier can't read it, or is a hot one that can't be reached. */
 export async function revisionOf({ tier, role }: Place, threadId: string): Promise<number> {
   try {
     return (await tier.peek({ threadId, namespace: "" })).revision;

@@ -14,7 +14,7 @@ export interface OpenTelemetryApi {
   readonly metrics: { getMeter(name: string): object };
 }
 
-/** The same with what its methods take, as they are called. */
+/** The same module with the types of the arguments that are passed. */
 export interface CalledApi {
   readonly context: { active(): object; with<T>(context: object, work: () => T): T };
   readonly trace: {
@@ -47,7 +47,7 @@ export interface ApiMeter {
   ): { addCallback(observe: GaugeCallback): void; removeCallback(observe: GaugeCallback): void };
 }
 
-/** Tells a gauge's values when they are asked for. */
+/** Reports a gauge's values when they are asked for. */
 export type GaugeCallback = (to: { observe(value: number, labels: Attributes): void }) => void;
 
 interface InstrumentOptions {

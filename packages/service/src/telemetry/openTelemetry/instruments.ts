@@ -18,7 +18,7 @@ export class OpenTelemetryInstruments implements Recorder {
     this.#record.get(metric)!(value, known(metricTable[metric], labels));
   }
 
-  /** Tells no more values of gauges. */
+  /** Stops reporting the values of gauges. */
   stop(): void {
     for (const stop of this.#stops.splice(0)) stop();
   }

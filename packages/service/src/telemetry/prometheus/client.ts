@@ -12,7 +12,7 @@ export interface PrometheusRegistry {
   removeSingleMetric(name: string): void;
 }
 
-/** The same with what its constructors take, as they are called. */
+/** The same module with the types of the arguments that are passed to its constructors. */
 export interface CalledClient {
   readonly Counter: new (options: MetricOptions) => { inc(labels: Labels, value: number): void };
   readonly Gauge: new (options: MetricOptions) => { set(labels: Labels, value: number): void };

@@ -15,7 +15,7 @@ export class PrometheusInstruments implements Recorder {
   readonly #registry: PrometheusRegistry;
   readonly #record = new Map<MetricKey, (value: number, labels: Labels) => void>();
 
-  /** @throws InvalidOptionError where the registry has such a metric already */
+  /** @throws InvalidOptionError if the registry already has such a metric */
   constructor(client: CalledClient, registry: PrometheusRegistry) {
     this.#registry = registry;
     const [, taken] = allMetrics.find(([, metric]) => registry.getSingleMetric(prometheusName(metric))) ?? [];

@@ -5,14 +5,14 @@ import { makeCheckpoint, makeMetadata } from "../fixtures.ts";
 
 /** Calls as LangGraph's code and its tests make them, on a thread of their own. */
 export interface Call {
-  /** Where langgraphjs makes them: a file below `libs/`, and the names of the tests where it is a test file. */
+  /** Where langgraphjs makes them: a file below `libs/`, and the names of the tests if it is a test file. */
   from: readonly string[];
-  /** Makes the calls, and returns all that they answer. */
+  /** Makes the calls, and returns all their answers. */
   make(saver: ConformingSaver, thread: string): Promise<unknown>;
   /** What a saver has to answer. Default: what the official MemorySaver of the installed version answers. */
   instead?: {
     answer: unknown;
-    /** Why the answer of the official MemorySaver, or of an older version of it, isn't the measure. */
+    /** Why savers aren't compared with the official MemorySaver, or with an older version of it. */
     reason: string;
   };
 }
@@ -23,11 +23,11 @@ export type Calls = Readonly<Record<string, Call>>;
 /** The nth of a thread's checkpoint ids, which are the same on every saver. */
 export const idAt = (n: number): string => `1ef00000-0000-6000-8000-${String(n).padStart(12, "0")}`;
 
-/** A checkpoint with the nth id, that is the same on every saver. */
+/** A checkpoint with the nth id, which is the same on every saver. */
 export const checkpointAt = (n: number, parts: Partial<Checkpoint> = {}): Checkpoint =>
   makeCheckpoint({ id: idAt(n), ts: "2026-01-01T00:00:00.000Z", ...parts });
 
-/** Calls `put` with all four arguments. Every channel is new, at version 1 if the checkpoint doesn't tell. */
+/** Calls `put` with all four arguments. Every channel is new, at version 1 if the checkpoint doesn't give one. */
 export const putFour = (
   saver: ConformingSaver,
   config: RunnableConfig,
@@ -39,7 +39,7 @@ export const putFour = (
   return saver.put(config, { ...checkpoint, channel_versions }, metadata, channel_versions);
 };
 
-/** Calls `put` with three arguments, as subclasses of savers do that pass on what the official MemorySaver takes. */
+/** Calls `put` with three arguments, like subclasses that pass on only the arguments of the official MemorySaver. */
 export const putThree = (
   saver: ConformingSaver,
   config: RunnableConfig,

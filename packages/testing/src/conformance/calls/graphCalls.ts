@@ -3,7 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { ConformingSaver } from "../clause.ts";
 import type { Calls } from "./call.ts";
 
-/** How many arguments subclasses pass on that were written for the official MemorySaver. */
+/** How many arguments are passed on by subclasses that were written for the official MemorySaver. */
 const passedOn: Readonly<Record<string, number>> = { put: 3, putWrites: 3 };
 
 /** A saver as LangGraph's tests, its server and many applications make one: a subclass whose methods pass on fewer arguments. */

@@ -5,7 +5,7 @@ import { type Calls, checkpointAt, idAt, putFour } from "./call.ts";
 const redisWrites = "checkpoint-redis/src/tests/putWrites.test.ts";
 const deltaTest = "langgraph-core/src/tests/delta_channel.test.ts";
 
-/** `putWrites`, `deleteThread`, `getDeltaChannelHistory` and what the base class has. */
+/** `putWrites`, `deleteThread`, `getDeltaChannelHistory` and the methods of the base class. */
 export const otherCalls: Calls = {
   put_writes_before_the_checkpoint: {
     from: [

@@ -98,7 +98,7 @@ export const putCalls: Calls = {
     },
   },
 
-  /** Whoever leaves newVersions out need not count versions either. */
+  /** A caller that omits newVersions need not count versions either. */
   put_without_new_versions_takes_values_of_old_versions: {
     from: ["checkpoint/src/tests/memory-ordering.test.ts: uses descending code-unit order in namespace %j"],
     make: async (saver, thread) => {
@@ -224,7 +224,7 @@ export const putCalls: Calls = {
     },
   },
 
-  /** A first checkpoint may name one that is elsewhere. In older formats its Sends would be there. */
+  /** A first checkpoint may name a parent that is stored elsewhere. In older formats, its Sends would be stored with that parent. */
   put_under_a_parent_that_is_elsewhere: {
     from: [
       "checkpoint-sqlite/src/tests/checkpoints.test.ts: should save and retrieve checkpoints correctly (second checkpoint)",

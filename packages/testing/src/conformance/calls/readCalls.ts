@@ -20,7 +20,7 @@ const putLine = async (saver: ConformingSaver, thread: string): Promise<Runnable
   return stored;
 };
 
-/** The ids that each of several lists of one thread has. */
+/** The ids in each of several lists of one thread. */
 const lists = async (
   saver: ConformingSaver,
   thread: string,
@@ -132,7 +132,7 @@ export const readCalls: Calls = {
     },
   },
 
-  /** The filter leaves the threads of others out. */
+  /** The filter excludes all other threads. */
   list_without_a_thread: {
     from: [`${validation}/list.ts: should return … when thread_id is not specified, …`],
     make: async (saver, thread) => {

@@ -57,7 +57,7 @@ const remembering = (checkpointer: BaseCheckpointSaver) => {
 };
 
 const sideBySide = () => {
-  // The right one ends after the left one has, however long the storage takes for the left one's last checkpoint.
+  // The right subgraph ends after the left one, however long the storage takes for the left one's last checkpoint.
   let leftEnds = (): void => undefined;
   const nextEnd = (): Promise<void> => new Promise((resolve) => (leftEnds = resolve));
   let leftEnd = nextEnd();
