@@ -19,7 +19,7 @@ export type CheckedConfig = {
 
 const commonNames: OptionNames<CommonConfig> = { setup: true, readThrough: true, ...saverOptionNames };
 
-/** The options that each kind has beside the common ones. */
+/** The options that each kind has besides the common ones. */
 const ownNames: { readonly [Name in Kind]: OptionNames<Omit<ConfigsByKind[Name], keyof CommonConfig>> } = {
   memory: { memory: true },
   folder: { folder: true, schema: true, statementTimeout: true, maxQueue: true },
@@ -46,7 +46,7 @@ const ownNames: { readonly [Name in Kind]: OptionNames<Omit<ConfigsByKind[Name],
 
 const kinds = Object.keys(ownNames) as Kind[];
 
-/** Advice on what to pass for each kind, for a value that is undefined. */
+/** For each kind: what to pass if its value is undefined. */
 const examples: Readonly<Record<Kind, string>> = {
   memory: "Pass true.",
   folder: 'Pass the path of a folder, for example ".stratigraph".',
@@ -56,7 +56,7 @@ const examples: Readonly<Record<Kind, string>> = {
   warm: 'Pass a tier or a URL, for example "postgresql://…".',
 };
 
-/** What to write instead of names that other savers and drivers have. */
+/** What to write instead of names of options that other savers and drivers have. */
 const advice: OptionAdvice = {
   ...saverOptionAdvice,
   defaultTTL: 'Write ttl with its unit: ttl: "60m" for 60 minutes.',
@@ -65,7 +65,7 @@ const advice: OptionAdvice = {
   max: "Pass a pg.Pool of your own as postgres.",
 };
 
-/** Advice for options that this kind doesn't have and another one has. */
+/** Advice for options that this kind doesn't have, but another kind has. */
 function adviceOf(kind: Kind): OptionAdvice {
   const others = kinds
     .filter((other) => other !== kind)
@@ -80,7 +80,7 @@ function adviceOf(kind: Kind): OptionAdvice {
   return { ...Object.fromEntries(others), ...advice };
 }
 
-/** Tells which kind of config it is. @throws InvalidOptionError on none, several, and options that the kind doesn't have */
+/** Finds the kind of a config. @throws InvalidOptionError if it has none, several, or options that the kind doesn't have */
 export function checkConfig(config: CheckpointerConfig): CheckedConfig {
   if (typeof config !== "object" || config === null || Array.isArray(config)) {
     throw new InvalidOptionError(

@@ -6,13 +6,13 @@ import { memory } from "@stratigraph/tiered";
 import type { TierSource } from "./config.ts";
 import { fileUrl, memoryUrl, pgliteUrl, postgresUrl, schemeOf } from "./urls.ts";
 
-/** What a tier is used for. In memory, a hot tier is bounded and evicts; one that owns threads isn't. */
+/** What a tier is used for. In memory, a hot tier is bounded and evicts; a tier that owns threads isn't bounded. */
 export type Role = "hot" | "warm" | "cold" | "replica";
 
-/** When copies in a hot Redis expire if its URL doesn't say: by default Redis evicts nothing, and would fill up. */
+/** After how long copies in a hot Redis expire if its URL names no ttl. By default Redis evicts nothing, and would fill up. */
 const hotTtl = "1d";
 
-/** The tier that a URL names; a tier is returned as it is. @throws InvalidOptionError */
+/** Opens the tier that a URL names; returns a tier unchanged. @throws InvalidOptionError */
 export function openTier(field: string, source: TierSource, role: Role): Tier {
   if (typeof source !== "string") return source;
   switch (schemeOf(field, source)) {

@@ -81,12 +81,12 @@ const driverParameters: ReadonlySet<string> = new Set([
   "user",
 ]);
 
-/** The scheme of a URL. @throws InvalidOptionError on one that names no storage; it shows only the scheme */
+/** The scheme of a URL. @throws InvalidOptionError if it names no storage; the error shows only the scheme */
 export function schemeOf(field: string, url: string): Scheme {
   const found = /^([a-z0-9+]+):/i.exec(url)?.[1]?.toLowerCase();
   const scheme = found !== undefined && Object.hasOwn(schemes, found) ? schemes[found] : undefined;
   const isServer = scheme === "postgresql" || scheme === "redis" || scheme === "s3";
-  // With one slash the host is taken for a path, and the driver's own default host is asked.
+  // With only one slash, the host would be parsed as a path, and the driver would connect to its default host.
   if (isServer && !/^[^:]+:\/\//.test(url))
     throw new InvalidOptionError(
       field,
@@ -99,10 +99,10 @@ export function schemeOf(field: string, url: string): Scheme {
   throw new InvalidOptionError(field, shown, `Pass a tier, or a URL such as ${examples}.`);
 }
 
-/** What a PostgreSQL URL says. @throws InvalidOptionError */
+/** Splits a PostgreSQL URL into our options and the URL without them. @throws InvalidOptionError */
 export function postgresUrl(field: string, url: string): UrlWithOptions<PostgresOptions> {
   const found = takeOptions(field, url, postgresNames, driverParameters);
-  // Prisma writes it into every URL, and means the tables of the application.
+  // Prisma writes schema=public into every URL, and means the application's tables.
   if (found.options.schema === "public") {
     const advice =
       'If this is the URL of another library, leave it out. To have the tables there, write the option schema: "public".';
@@ -124,7 +124,7 @@ export function fileUrl(field: string, url: string): { readonly path: string } {
 }
 
 /**
- * The limits that a URL of this process's memory names. Only a hot tier has any: one that owns threads can't forget them.
+ * The limits that a "memory:" URL names. Only a hot tier has limits: a tier that owns threads can't forget them.
  * @throws InvalidOptionError
  */
 export function memoryUrl(field: string, url: string, isHot: boolean): Omit<BoundedMemoryOptions, "clock"> {

@@ -15,9 +15,9 @@ import { sharedContext } from "./sharedContext.ts";
 
 /** An inspector without a server of its own. */
 export interface Inspector {
-  /** Answers a request: of the page, its files and its API. Never rejects. */
+  /** Answers a request for the page, its files or its API. Never rejects. */
   fetch(request: Request): Promise<Response>;
-  /** What requests prove by that they come from the page. It belongs behind the page's address: `#token=…`. */
+  /** The token by which requests prove that they come from the page. Append it to the page's address: `#token=…`. */
   readonly token: string;
   /** Aborts what is under way, and ends all streams of events. The saver stays open. */
   end(): void;

@@ -10,9 +10,9 @@ import { checkToken, type InspectorOptions } from "./options.ts";
 
 /** Where an inspector listens. */
 export interface InspectOptions extends InspectorOptions {
-  /** Default: a free one. */
+  /** Default: a free port. */
   readonly port?: number | undefined;
-  /** Default 127.0.0.1. Another one than loopback needs a token in the variable STRATIGRAPH_INSPECTOR_TOKEN. */
+  /** Default 127.0.0.1. Any address except loopback needs a token in the variable STRATIGRAPH_INSPECTOR_TOKEN. */
   readonly host?: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export async function inspect(options: InspectOptions): Promise<RunningInspector
   };
 }
 
-/** Whoever reaches the machine reaches such a host, so the token must be one that was chosen for that. @throws InvalidOptionError */
+/** The token that the user chose, if any. A host that other machines can reach must have one. @throws InvalidOptionError */
 function tokenOf(host: string, given: string | undefined): string | undefined {
   const variable = "STRATIGRAPH_INSPECTOR_TOKEN";
   const token = given ?? process.env[variable];

@@ -15,7 +15,7 @@ export interface InspectorOptions {
   readonly hosts?: readonly string[] | undefined;
   /** Names of the graphs that `graph` knows. Default: none. */
   readonly graphs?: readonly string[] | undefined;
-  /** As in the context of operations. Default: there is none. */
+  /** Returns a graph, as in the context of operations. Default: there are no graphs. */
   readonly graph?: Context["graph"] | undefined;
   /** Paths of values that aren't shown, such as `messages.*.content`. Default: none. */
   readonly redact?: readonly string[] | undefined;
@@ -23,7 +23,7 @@ export interface InspectorOptions {
   readonly sign?: Context["sign"];
   /** The folder in which relative paths begin. Default: the current one. */
   readonly cwd?: string | undefined;
-  /** Which storage it is, for people: without a password. Default: `origin`. */
+  /** The storage's name, for people, without a password. Default: `origin`. */
   readonly storage?: string | undefined;
   /** Where the settings came from, for people. Default: "this process". */
   readonly origin?: string | undefined;
@@ -52,7 +52,7 @@ const names: OptionNames<InspectorOptions> = {
   onError: true,
 };
 
-/** The least length of a token that somebody chose, in characters. */
+/** How many characters a chosen token must have at least. */
 const leastToken = 16;
 
 const effects: ReadonlySet<unknown> = new Set<Effect>(["read", "write", "destroy"]);

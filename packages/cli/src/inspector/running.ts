@@ -1,9 +1,9 @@
 import { StratigraphError } from "@stratigraph/core";
 
-/** Most operations that run at once. */
+/** How many operations may run at once. */
 const mostRunning = 64;
 
-/** What is under way, so that it can be ended. */
+/** The operations under way, so that they can be aborted. */
 export class Running {
   readonly #controllers = new Set<AbortController>();
   #isClosed = false;
@@ -25,7 +25,7 @@ export class Running {
     }
   }
 
-  /** Aborts what is under way. What begins afterwards is refused. */
+  /** Aborts what is under way, and refuses what begins afterwards. */
   end(): void {
     this.#isClosed = true;
     for (const controller of this.#controllers) controller.abort(ended());
@@ -44,7 +44,7 @@ export class Running {
   }
 }
 
-/** The error of what is asked of an inspector that was ended. */
+/** The error for requests after the inspector was ended. */
 function ended(): StratigraphError {
   return new StratigraphError("CLOSED", "The inspector was ended. Start it again.");
 }

@@ -4,7 +4,7 @@ import type { Context } from "../operations/index.ts";
 import { ParsedValues } from "../operations/values/parsedValues.ts";
 import type { InspectorOptions } from "./options.ts";
 
-/** What all requests share of an operation's context. */
+/** The part of an operation's context that all requests share. */
 export type SharedContext = Omit<Context, "signal" | "progress" | "emit">;
 
 /** The context of an inspector, without what differs from request to request. */
@@ -28,7 +28,7 @@ export function sharedContext(options: InspectorOptions): SharedContext {
   };
 }
 
-/** Opens a saver at the first call, once for all; again, where that has failed. */
+/** Opens a saver at the first call, and returns it to all later ones. After a failure, the next call opens it again. */
 function opener(saver: InspectorOptions["saver"]): () => Promise<TierSaver> {
   if (typeof saver !== "function") return () => Promise.resolve(saver);
   let opened: Promise<TierSaver> | undefined;

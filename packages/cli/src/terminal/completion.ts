@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 
-/** What shells ask a program for suggestions by, and what people ask it for the script by. */
+/** The command by which shells ask for suggestions, and the one by which people ask for the script. */
 const asked = new Set(["complete", "completion"]);
 
 /**
- * Adds the command that prints a completion script for a shell, and the hidden one that the script calls. What does the work is only loaded
- * for them.
+ * Adds the command that prints a completion script for a shell, and the hidden one that the script calls. The library that does the work is
+ * loaded only for these two.
  */
 export async function addCompletion(program: Command, argv: readonly string[]): Promise<void> {
   const name = argv.find((word) => !word.startsWith("-"));

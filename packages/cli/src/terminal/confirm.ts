@@ -4,7 +4,7 @@ import { canAsk, writeLine, type Terminal } from "./terminal.ts";
 
 /**
  * Says what an operation would take away, and asks whether it may.
- * @param planned its output of a dry run
+ * @param planned the operation's output in a dry run
  * @throws InvalidOptionError if nobody can be asked
  */
 export async function confirmDestruction(

@@ -1,12 +1,12 @@
-/** What a process of the command line ends with. */
+/** Exit codes of the command line. */
 export const exitCodes = {
-  /** Done, and nothing found that somebody has to look at. */
+  /** Done, and found nothing that somebody has to look at. */
   done: 0,
   /** It failed, or was called wrongly. */
   failed: 1,
   /** It ran well and found something: differences, damage, conflicts. */
   found: 2,
-  /** Interrupted by a person; it can go on from where it was. */
+  /** Interrupted by a person; it can continue from where it stopped. */
   interrupted: 130,
 } as const;
 

@@ -6,8 +6,8 @@ import { StratigraphError } from "stratigraph";
 const errorsPage = "https://github.com/stratigraph/stratigraph/blob/main/packages/core/ERRORS.md";
 
 /**
- * What an error says to a person: its code, its message, and where to read more; with `verbose` also causes and stacks.
- * @param written puts the spelling of the command line in the place of what an operation calls its fields
+ * An error as text for a person: its code, its message, and where to read more; with `verbose` also causes and stacks.
+ * @param written replaces the names of an operation's fields by those of the command line
  */
 export function explain(
   error: unknown,
@@ -16,7 +16,7 @@ export function explain(
 ): string {
   if (!(error instanceof Error)) return `error: ${shown(String(error))}`;
   const isOurs = StratigraphError.is(error);
-  // A message may have several lines of ours, and ids with control characters of others.
+  // Our messages may have several lines, and contain ids from elsewhere with control characters.
   const message = written(error.message).split("\n").map(shown).join("\n");
   const hint = isOurs && error.code === "NOT_SET_UP" && /\bsetup\(\)/.test(message);
   const lines = [`error${isOurs ? ` ${error.code}` : ""}: ${message}`];
@@ -27,7 +27,7 @@ export function explain(
   return lines.join("\n");
 }
 
-/** What an error says to a program that asked for JSON: one line of it. Has the form of an error of the inspector's API. */
+/** An error for a program that asked for JSON: one line, in the form of an error of the inspector's API. */
 export function explainToProgram(error: unknown, written: (message: string) => string): string {
   const message = written(messageOf(error));
   if (!StratigraphError.is(error)) return JSON.stringify({ error: { message } });

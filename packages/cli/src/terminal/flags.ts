@@ -2,7 +2,7 @@ import { Argument, Option } from "commander";
 import { z } from "zod";
 import type { Operation } from "../operations/index.ts";
 
-/** What is used of the JSON schema of an operation's input. */
+/** The parts of the JSON schema of an operation's input that are used here. */
 interface Property {
   readonly type?: string;
   readonly description?: string;
@@ -39,7 +39,7 @@ export function flagsOf({ input, args: positional = [] }: Operation): Flags {
   return { args, options };
 }
 
-/** A message of an operation, in which the fields of its input, which stand in backticks, are written as they are typed here. */
+/** An operation's message. The names of input fields in backticks are replaced by the arguments and options of the command line. */
 export function withFlags({ input, args = [] }: Operation, message: string): string {
   return message.replaceAll(/`(\w+)`/g, (written, name: string) => {
     if (!Object.hasOwn(input.shape, name)) return written;
@@ -54,7 +54,7 @@ function optionOf(name: string, property: Property, isRequired: boolean): Option
   const option = new Option(type === "boolean" ? long : `${long} <${valueName(property)}>`, description);
   if (type === "array") option.argParser((text: string, before: string[] = []) => [...before, text]);
   const choices = property.enum ?? items?.enum;
-  // Lists are checked by the schema: choices() would take the place of what collects them.
+  // Lists are checked by the schema: choices() would replace the parser that collects their items.
   if (choices !== undefined && type !== "array") option.choices([...choices]);
   const shownDefault = property.default;
   if (shownDefault !== undefined && shownDefault !== "" && type !== "boolean" && type !== "array")

@@ -7,7 +7,7 @@ import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import type { Settings } from "./settings.ts";
 import { canAsk, writeLine, type Terminal } from "./terminal.ts";
 
-/** Where checkpoints can be kept, as the question about it offers them. */
+/** The storages that the question offers. */
 const storages = {
   folder: {
     label: "an embedded database in the folder .stratigraph (no server)",
@@ -36,13 +36,13 @@ const officialSavers: Readonly<Record<string, string>> = {
   "@langchain/langgraph-checkpoint-mongodb": "mongodb://…",
 };
 
-/** What can be told of a project by its files. */
+/** What a project's files show about it. */
 interface Project {
   readonly dependencies: ReadonlySet<string>;
   readonly usesTypeScript: boolean;
 }
 
-/** Adds the command that writes a config file. It isn't an operation: it knows no storage yet. */
+/** Adds the command that writes a config file. It isn't an operation, because there is no storage yet. */
 export function addInit(program: Command, terminal: Terminal, ended: (code: ExitCode) => void): void {
   program
     .command("init")
@@ -111,7 +111,7 @@ async function write(file: string, chosen: Storage): Promise<void> {
   }
 }
 
-/** The folder holds people's conversations: it doesn't belong into a repository. */
+/** The folder holds people's conversations: it doesn't belong in a repository. */
 async function ignoreFolder(cwd: string): Promise<void> {
   const file = join(cwd, ".gitignore");
   const before = await readFile(file, "utf8").catch(() => undefined);

@@ -7,7 +7,7 @@ import { InvalidOptionError } from "stratigraph";
 import { z } from "zod";
 import type { Terminal } from "./terminal.ts";
 
-/** What is used of the JSON schema of a field. */
+/** The parts of a field's JSON schema that are used here. */
 interface Property {
   readonly type?: string;
   /** Set by `.meta({ fromFile: true })`: text that may be long. */
@@ -16,7 +16,7 @@ interface Property {
 
 /**
  * The input of an operation as it was typed: its arguments and its own options, without the settings of every command. A field that is an
- * object takes JSON. It, and text that may be long (`fromFile` in its schema), may be `@path` for the contents of a file, and `@-` for
+ * object takes JSON. Such a field, and text that may be long (`fromFile` in its schema), may be `@path` for a file's contents, and `@-` for
  * standard input.
  */
 export async function inputFrom(

@@ -27,7 +27,7 @@ const rights: Readonly<Record<Effect, string>> = {
   destroy: "delete and repair them",
 };
 
-/** Adds the command that serves the inspector. It isn't an operation: it is another front of them. */
+/** Adds the command that serves the inspector. It isn't an operation, but another interface to operations. */
 export function addInspect(program: Command, terminal: Terminal, ended: (code: ExitCode) => void): void {
   const examples = ["inspect", "inspect --open", "inspect --allow write", "inspect --env production"];
   const command = program
@@ -87,7 +87,7 @@ async function serve(flags: InspectFlags, settings: Settings, terminal: Terminal
     await announce(inspector.url, allow, config, settings, terminal);
     const removeFile = flags.open === true ? await openBrowser(inspector.url, terminal) : undefined;
     if (!interruption.signal.aborted) await once(interruption.signal, "abort");
-    // A storage that doesn't answer must not keep the process.
+    // A storage that doesn't answer must not keep the process alive.
     const lastResort = setTimeout(() => process.exit(exitCodes.done), closeMs).unref();
     await removeFile?.();
     await inspector.close();
@@ -115,7 +115,7 @@ function effectsOf(allow: readonly string[]): Effect[] {
   return [...asked];
 }
 
-/** What was asked for, if it may be. @throws StratigraphError "ACCESS_DENIED" */
+/** Returns `asked` if all of it is allowed. @throws StratigraphError "ACCESS_DENIED" */
 function allowed(
   asked: readonly Effect[],
   { readOnly }: Settings,

@@ -1,12 +1,12 @@
 import { exitCodes } from "./exitCodes.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Aborts at the first Ctrl-C (or SIGTERM): the operation then finishes what it is at. Ends the process at the second. */
+/** Aborts at the first Ctrl-C (or SIGTERM): the operation then finishes what is under way. Ends the process at the second. */
 export class Interruption {
   readonly #controller = new AbortController();
   readonly #listener: () => void;
 
-  /** @param beforeMessage called before something is written, to take a line of progress away */
+  /** @param beforeMessage called before something is written, to remove a line of progress */
   constructor(terminal: Terminal, beforeMessage: () => void) {
     this.#listener = () => {
       if (this.signal.aborted) process.exit(exitCodes.interrupted);

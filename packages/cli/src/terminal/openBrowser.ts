@@ -5,16 +5,16 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Terminal } from "./terminal.ts";
 
-/** What opens a page, by platform. */
+/** The program that opens a page, by platform. */
 const openers: Partial<Readonly<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
   darwin: ["open"],
   win32: ["explorer.exe"],
 };
 
 /**
- * Opens a page in the user's browser. Where that fails, it says so, and nothing else happens. All users of a machine see what programs
- * are given as arguments, and the address has a token: the browser is given a file that leads there, which only this user can read.
- * @returns what removes the file
+ * Opens a page in the user's browser. If that fails, it says so, and nothing else happens. All users of a machine can see the arguments of
+ * programs, and the address contains a token. So the browser gets a file that redirects to the address, and that only this user can read.
+ * @returns a function that removes the file
  */
 export async function openBrowser(url: string, { stderr }: Terminal): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), "stratigraph-"));

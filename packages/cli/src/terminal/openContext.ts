@@ -7,27 +7,27 @@ import { loadConfig, openCheckpointer } from "stratigraph/internal";
 import type { Settings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A context of the command line, and what ends it. */
+/** A context of the command line, and the function that ends it. */
 export interface OpenedContext {
   readonly context: Context;
-  /** The settings, which are looked up at the first call. */
+  /** The config, which is loaded at the first call. */
   config(): Promise<LoadedConfig>;
   /** Closes every storage that was opened. */
   close(): Promise<void>;
 }
 
-/** What a context of the command line takes from the command. */
+/** What {@link openContext} needs from the command. */
 export interface ContextOptions {
   readonly terminal: Terminal;
   readonly settings: Settings;
-  /** Storages are made ready before an operation writes to them, and left as they are if it only reads. */
+  /** Storages are set up before an operation writes to them, and left unchanged if it only reads. */
   readonly effect: Effect;
   readonly signal: AbortSignal;
   readonly progress: (progress: Progress) => void;
   readonly emit?: ((event: RunEvent) => void) | undefined;
 }
 
-/** Makes the context of a command. Nothing is opened before it is asked for. */
+/** Makes the context of a command. No storage is opened before it is needed. */
 export async function openContext({
   terminal,
   settings,
@@ -49,7 +49,7 @@ export async function openContext({
   const first = (): Promise<TierSaver> => {
     if (saver !== undefined) return saver;
     const opening = config().then(open);
-    // A command that goes on for long tries again: the storage may come back.
+    // A command that runs for a long time tries again: the storage may come back.
     opening.catch(() => {
       saver = undefined;
     });
@@ -87,7 +87,7 @@ function whereOf(settings: Settings, { cwd }: Terminal) {
   return { cwd, file: settings.config, url: settings.url, environment: settings.env, evaluate };
 }
 
-/** What a place means: a URL, or an environment of the config. */
+/** The config of a place, which is a URL, or an environment of the config. */
 async function configOf(place: string, settings: Settings, terminal: Terminal): Promise<LoadedConfig> {
   const where = whereOf(settings, terminal);
   return /^[a-z0-9+]+:/i.test(place)
@@ -109,7 +109,7 @@ async function ready({ checkpointer }: LoadedConfig, effect: Effect): Promise<Ti
   }
 }
 
-/** Looking at a folder that isn't there must not make it. */
+/** An operation that only reads must not create a missing folder. */
 function refuseMissingFolder(checkpointer: LoadedConfig["checkpointer"], effect: Effect): void {
   if (effect !== "read") return;
   const folder =

@@ -21,7 +21,7 @@ const headings: Readonly<Record<Group, string>> = {
 
 /**
  * Runs a command line.
- * @param argv what stands behind the program's name
+ * @param argv the words after the program's name
  * @returns the exit code of the process
  */
 export async function main(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
@@ -34,7 +34,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     await program.parseAsync([...argv], { from: "user" });
     return code;
   } catch (error) {
-    // commander has written what it had to say.
+    // commander has already written its message.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.failed;
     const settings = program.opts<Settings>();
     const operation = operations.find(({ name }) => program.args[0] === name);

@@ -5,18 +5,18 @@ import { shown } from "../operations/render/columns.ts";
 import { timeText } from "../operations/render/units.ts";
 import { isTty, type Terminal } from "./terminal.ts";
 
-/** How often the line is drawn anew on a terminal, and written elsewhere. In milliseconds. */
+/** How often the line is redrawn on a terminal, and how often one is written elsewhere. In milliseconds. */
 const redrawMs = 100;
 const reportMs = 10_000;
 
-/** After how long the line says what is waited for, if nothing else was shown. In milliseconds. */
+/** After how long without other output the line says what the command waits for. In milliseconds. */
 const silenceMs = 1000;
 
 type Retry = Extract<TraceEvent, { readonly type: "retry" }>;
 
 /**
- * Shows how far an operation is, on stderr: one line that is drawn anew on a terminal, and a line every ten seconds elsewhere.
- * It isn't a spinner of clack, which reads the keyboard itself and ends the process at Ctrl-C: the thread under way is to be finished.
+ * Shows an operation's progress on stderr: on a terminal one line that is redrawn, elsewhere a line every ten seconds.
+ * It isn't a spinner of clack: that reads the keyboard itself and ends the process at Ctrl-C, but the thread under way has to be finished.
  */
 export class ProgressLine {
   readonly #terminal: Terminal;
@@ -31,8 +31,8 @@ export class ProgressLine {
   }
 
   /**
-   * Says what is waited for, unless something else is shown soon: that a storage doesn't answer and for how long it is asked again;
-   * on a terminal also where nothing is known of that.
+   * Says what the command waits for, unless something else is shown soon. If a storage doesn't answer, says that, and for how long it is
+   * asked again. Without such a retry, writes the line only on a terminal.
    */
   waitFor(what: string): void {
     let retry: Retry | undefined;
@@ -59,13 +59,13 @@ export class ProgressLine {
     }, silenceMs).unref();
   }
 
-  /** Takes note of how far it is. */
+  /** Shows the progress, unless the last line was too short a time ago. */
   update(progress: Progress): void {
     this.#endWaiting();
     const now = performance.now();
     const { stderr } = this.#terminal;
     const onTerminal = isTty(stderr);
-    // On a terminal the first line comes at once; what is quickly done needs none in a log.
+    // On a terminal the first line appears at once. In a log, an operation that ends quickly needs none.
     const lastAt = this.#shownAt ?? (onTerminal ? Number.NEGATIVE_INFINITY : this.#startedAt);
     if (now - lastAt < (onTerminal ? redrawMs : reportMs)) return;
     this.#shownAt = now;
@@ -81,7 +81,7 @@ export class ProgressLine {
     this.#drawn = true;
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void {
     this.#endWaiting();
     if (this.#drawn) this.#terminal.stderr.write("\r\u001b[2K");

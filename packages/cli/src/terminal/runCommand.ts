@@ -11,7 +11,7 @@ import { formatOf, type Format, type Settings } from "./settings.ts";
 import { storageText } from "./storageText.ts";
 import { writeLine, type Terminal } from "./terminal.ts";
 
-/** What the command line looks at in the output of operations that come in pages, or can be interrupted. */
+/** The fields that the command line reads in the output of operations that have pages, or can be interrupted. */
 interface PagedOutput {
   readonly items?: readonly unknown[];
   readonly cursor?: string;
@@ -57,7 +57,7 @@ export async function runCommand(
       }
       if (!(await confirmDestruction(operation, planned, terminal))) return exitCodes.failed;
     }
-    // Lines are all pages, unless it was said how many.
+    // The format jsonl writes all pages, unless a limit was given.
     const isAll = settings.allPages === true || (format === "jsonl" && given["limit"] === undefined);
     const pages = pagesOf(operation, given, opened.context, isAll);
     let found = false;
@@ -70,7 +70,7 @@ export async function runCommand(
       last = output;
     }
     if (last.complete === false && interruption.signal.aborted) {
-      // As a table it has said so itself.
+      // A table has already said this.
       const how = last.cursor === undefined ? "" : ` with --cursor ${last.cursor}`;
       if (format !== "table") await writeLine(terminal.stderr, `Interrupted. The same command goes on${how}`);
       return exitCodes.interrupted;
@@ -95,7 +95,7 @@ async function* pagesOf(
   for (;;) {
     const output = (await runOperation(operation, input, context)) as PagedOutput;
     yield output;
-    // One that says whether it is complete has a cursor where it was interrupted, and no further pages.
+    // If there is `complete`, the cursor is where the operation was interrupted, and there are no further pages.
     const hasMore =
       output.items !== undefined && output.cursor !== undefined && output.complete === undefined;
     if (!all || !hasMore || context.signal.aborted) return;

@@ -3,14 +3,14 @@ import { inlineText } from "../operations/values/text.ts";
 import { shown } from "../operations/render/columns.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Writes what happens while a graph runs to stderr: a line for each node that begins or ends, and what models say as it comes. */
+/** Writes the events of a running graph to stderr: a line for each node that begins or ends, and the text of models as it arrives. */
 export class RunLines {
   readonly #terminal: Terminal;
   readonly #before: () => void;
-  /** The message that the line under way belongs to. */
+  /** The message whose text is on the current line. */
   #saying: string | undefined;
 
-  /** @param before called before something is written, to take a line of progress away */
+  /** @param before called before something is written, to remove a line of progress */
   constructor(terminal: Terminal, before: () => void) {
     this.#terminal = terminal;
     this.#before = before;
@@ -29,7 +29,7 @@ export class RunLines {
     else if (event.type === "omitted") this.#line("There is more than is shown.");
   }
 
-  /** Ends the line under way. */
+  /** Ends the current line. */
   end(): void {
     if (this.#saying !== undefined) this.#terminal.stderr.write("\n");
     this.#saying = undefined;

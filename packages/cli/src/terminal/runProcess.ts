@@ -15,12 +15,12 @@ export async function runProcess(): Promise<void> {
   watched.end();
 }
 
-/** Says why a process ends in the middle of a command: Node would end it with 13, without a word. */
+/** Says why a process ends in the middle of a command: Node would end it with exit code 13 and no message. */
 function watchForDeadEnd(): { end(): void } {
   let idle = 0;
   const listener = (): void => {
     idle += 1;
-    // What waits for the user's code listens too, and knows better what it waits for: it gets one more turn.
+    // Code that waits for the user's code listens, too, and knows better what it waits for: it gets one more turn.
     if (idle === 1) setImmediate(() => undefined);
     else {
       process.stderr.write(

@@ -1,12 +1,12 @@
 import type { LoadedConfig } from "stratigraph";
 
-/** Where checkpoints are kept, for people: the host of the storage, without login and query, and what named it. */
+/** Where checkpoints are kept, for people: the host of the storage, without login and query, and the config's origin. */
 export function storageText({ checkpointer, origin }: LoadedConfig): string {
   const host = hostOf(typeof checkpointer === "string" ? checkpointer : ownerOf({ ...checkpointer }));
   return host === undefined ? origin : `${host} (${origin})`;
 }
 
-/** The storage itself, for people: its URL without login and query, or its folder; what named it, where it has neither. */
+/** The storage itself, for people: its URL without login and query, or its folder; the config's origin if it has neither. */
 export function storageName({ checkpointer, origin }: LoadedConfig): string {
   if (typeof checkpointer !== "string") {
     const { folder, memory } = checkpointer as { folder?: unknown; memory?: unknown };
@@ -23,7 +23,7 @@ export function storageName({ checkpointer, origin }: LoadedConfig): string {
   return `${protocol}//${host}${pathname === "/" ? "" : pathname}`;
 }
 
-/** What owns the threads of a config. */
+/** The tier that owns a config's threads: a URL, or an object. */
 function ownerOf({ postgres, redis, warm }: Readonly<Record<string, unknown>>): unknown {
   return postgres ?? redis ?? warm;
 }
@@ -31,7 +31,7 @@ function ownerOf({ postgres, redis, warm }: Readonly<Record<string, unknown>>): 
 function hostOf(source: unknown): string | undefined {
   if (typeof source !== "string" || !URL.canParse(source)) return undefined;
   const { host, username, password } = new URL(source);
-  // A password with a slash in it is taken for a host and a path.
+  // If the password contains a slash, the login is parsed as host and path.
   const isTorn = source.includes("@") && username === "" && password === "";
   return host === "" || isTorn ? undefined : host;
 }

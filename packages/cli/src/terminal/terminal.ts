@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 
-/** What a command line is connected to. */
+/** The streams, environment and folder of a command line. */
 export interface Terminal {
   /** The result, and nothing else. */
   readonly stdout: Writable;
@@ -12,7 +12,7 @@ export interface Terminal {
   readonly cwd: string;
 }
 
-/** Whether a person can answer questions: both sides of the conversation are a terminal, and it isn't a CI machine. */
+/** Whether a person can answer questions: stdin and stderr are terminals, and this isn't a CI machine. */
 export function canAsk({ stdin, stderr, env }: Terminal): boolean {
   return isTty(stdin) && isTty(stderr) && (env["CI"] ?? "") === "";
 }

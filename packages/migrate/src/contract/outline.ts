@@ -1,6 +1,6 @@
 import type { OutlineEntry } from "./source.ts";
 
-/** The key of a checkpoint among those of its thread. */
+/** The key of a checkpoint, unique in its thread. */
 export function entryKey({ namespace, checkpointId }: OutlineEntry): string {
   return JSON.stringify([namespace, checkpointId]);
 }
@@ -11,8 +11,8 @@ export function parentKey({ namespace, parentId }: OutlineEntry): string | undef
 }
 
 /**
- * Entries with parents before their children, otherwise in the order given. Ids of LangGraph grow with time, so that usually
- * nothing is moved; ids of others may sort in any order.
+ * Entries with parents before their children, otherwise in the order given. LangGraph's ids grow with time, so usually
+ * nothing moves; ids of other programs may sort in any order.
  */
 export function parentsFirst<Entry extends OutlineEntry>(entries: readonly Entry[]): Entry[] {
   const byKey = new Map(entries.map((entry) => [entryKey(entry), entry]));
@@ -22,7 +22,7 @@ export function parentsFirst<Entry extends OutlineEntry>(entries: readonly Entry
   return ordered;
 }
 
-/** An entry and its ancestors among `byKey`, nearest first, without those in `met`, to which they are added. */
+/** An entry and its ancestors in `byKey`, nearest first, up to the first that is in `met`. Adds them to `met`. */
 export function lineOf<Entry extends OutlineEntry>(
   byKey: ReadonlyMap<string, Entry>,
   from: Entry | undefined,
@@ -39,7 +39,7 @@ export function lineOf<Entry extends OutlineEntry>(
   return line;
 }
 
-/** The last entry of each namespace, of entries in the order by which a saver finds its newest checkpoint. */
+/** The last id of each namespace. The entries must be in the order by which a saver finds its newest checkpoint. */
 export function lastOfEach(entries: readonly OutlineEntry[]): Map<string, string> {
   return new Map(entries.map(({ namespace, checkpointId }) => [namespace, checkpointId]));
 }

@@ -38,7 +38,7 @@ function kindOf(value: unknown): string {
   return (typeof constructor === "function" && constructor.name) || "an object";
 }
 
-/** Only what kind of value it is is shown: a text may be a URL with a password. */
+/** The error shows only the kind of the value: a text may be a URL with a password. */
 function refuse(argument: string, found: unknown, advice: string): never {
   throw new InvalidOptionError(argument, kindOf(found), advice);
 }

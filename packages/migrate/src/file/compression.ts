@@ -24,19 +24,19 @@ export function compressing(compression: Exclude<Compression, "none">): Transfor
   return compression === "gzip" ? zlib.createGzip() : new ZstdWriter();
 }
 
-/** A stream that decompresses. Of zstd it reads what {@link compressing} wrote, and with Node 22.15 or newer any other file. */
+/** A stream that decompresses. With zstd it reads what {@link compressing} wrote and, in Node 22.15 or newer, any other file. */
 export function decompressing(compression: Exclude<Compression, "none">): Transform {
   return compression === "gzip" ? zlib.createGunzip() : new ZstdReader();
 }
 
-/** How many bytes a zstd frame holds. Each is compressed on its own, so that none has to be kept longer. */
+/** How many bytes a zstd frame holds. Each frame is compressed on its own, so that none has to stay in memory. */
 const frameBytes = 1 << 20;
 
-/** zstd's mark of a frame that decoders skip. One stands before each frame and says how long that is, as pzstd writes them. */
+/** zstd's mark of a frame that decoders skip. As pzstd does, we write one before each compressed frame; it holds that frame's length. */
 const skippable = 0x184d2a50;
 const prefixBytes = 12;
 
-/** Writes zstd in frames of a bounded size, one after the other, which every zstd decoder takes for one file. */
+/** Writes zstd as a sequence of frames of a bounded size. Every zstd decoder reads them as one file. */
 class ZstdWriter extends Transform {
   #waiting: Uint8Array[] = [];
   #bytes = 0;
@@ -67,7 +67,7 @@ class ZstdWriter extends Transform {
   }
 }
 
-/** Reads what {@link ZstdWriter} wrote. Files of other programs are left to node:zlib, where it has zstd. */
+/** Reads what {@link ZstdWriter} wrote. Files of other programs are left to node:zlib, if that supports zstd. */
 class ZstdReader extends Transform {
   #waiting = Buffer.alloc(0);
   #foreign: Transform | undefined;
@@ -115,7 +115,7 @@ class ZstdReader extends Transform {
   }
 }
 
-/** Tells a stream how some work ended. */
+/** Calls `done` when the work has ended, with its error if it failed. */
 async function settle(work: Promise<void>, done: TransformCallback): Promise<void> {
   try {
     await work;

@@ -9,7 +9,7 @@ const denied: readonly [ErrorCode, string] = [
   "Give the user that this process runs as the right to read and write there, or name another file.",
 ];
 
-/** By code of the file system: the error's code, and what to do about it. */
+/** For each error code of the file system: our error code, and what to do about it. */
 const advice: Readonly<Record<string, readonly [code: ErrorCode, sentence: string]>> = {
   ENOSPC: full,
   EDQUOT: full,
@@ -26,7 +26,7 @@ const wrongPath: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "Its name is too long.",
 };
 
-/** An error of the file system as one that says what to do; undefined for an error that isn't one of these. `data`: path. */
+/** Turns an error of the file system into one that says what to do; undefined if its code isn't listed above. `data`: path. */
 export function fileError(path: string, error: unknown): StratigraphError | undefined {
   const { code = "", message } = error as NodeJS.ErrnoException;
   if (Object.hasOwn(wrongPath, code)) return new InvalidOptionError("file", path, wrongPath[code]!);

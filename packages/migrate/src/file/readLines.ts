@@ -7,12 +7,12 @@ import { compressionOf, decompressing } from "./compression.ts";
 import { fileError } from "./fileError.ts";
 import { damagedFile, format, formatVersion, type Line } from "./lines.ts";
 
-/** Longest line that is read, in bytes. A small file may unpack to one of many gigabytes. */
+/** The longest line that is read, in bytes. A small file may unpack to a line of many gigabytes. */
 const longestLine = 256 << 20;
 
 /**
- * The lines of a file, one at a time, each parsed; the checksums are compared on the way.
- * @throws StratigraphError "CORRUPT", "NEWER_FORMAT"; InvalidOptionError if it is no such file
+ * Yields the lines of a file one at a time, parsed, and verifies the checksums.
+ * @throws StratigraphError "CORRUPT", "NEWER_FORMAT"; InvalidOptionError if the file isn't an export
  */
 export async function* readLines(path: string): AsyncGenerator<Line> {
   const [whole, thread] = [new Checksum(), new Checksum()];
@@ -65,11 +65,11 @@ function contentOf(path: string): Readable {
   const compression = compressionOf(path);
   const file = createReadStream(path);
   if (compression === "none") return file;
-  // Errors reach whoever reads the last stream.
+  // Errors reach the reader of the last stream.
   return pipeline(file, decompressing(compression), () => undefined);
 }
 
-/** Splits at line feeds alone: JSON may hold the other characters that end lines elsewhere. */
+/** Splits only at line feeds: JSON may contain the other characters that end lines elsewhere. */
 async function* split(content: Readable): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
   let waiting = 0;

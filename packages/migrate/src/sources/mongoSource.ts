@@ -34,11 +34,11 @@ export interface MongoCursor {
 /** Options of {@link mongoSource}. */
 export interface MongoSourceOptions {
   readonly database: MongoDatabase;
-  /** The official saver's `checkpointCollectionName`. Default "checkpoints", as there. */
+  /** The official saver's `checkpointCollectionName`. Default "checkpoints", as in that saver. */
   readonly checkpoints?: string | undefined;
-  /** The official saver's `checkpointWritesCollectionName`. Default "checkpoint_writes", as there. */
+  /** The official saver's `checkpointWritesCollectionName`. Default "checkpoint_writes", as in that saver. */
   readonly writes?: string | undefined;
-  /** Default: Stratigraph's own, which reads LangGraph's format. Pass the one that the official saver had, if it had one. */
+  /** Default: Stratigraph's own, which reads LangGraph's format. If the official saver had a serde of its own, pass that. */
   readonly serde?: SerializerProtocol | undefined;
   /** Closes the client, if it was opened for this source. */
   readonly close?: (() => Promise<void>) | undefined;
@@ -52,7 +52,7 @@ interface Collections {
   readonly decode: Decode;
 }
 
-/** The collections of the official MongoDBSaver. Values are taken as the bytes that they are: the saver itself reads them as text. */
+/** Reads the collections of the official MongoDBSaver. Values are read as bytes; the saver itself reads them as text. */
 export function mongoSource(options: MongoSourceOptions): ThreadSource {
   const { database, checkpoints = "checkpoints", writes = "checkpoint_writes", close } = options;
   const collections: Collections = {
@@ -90,7 +90,7 @@ async function documentsOf<Document>(cursor: MongoCursor): Promise<Document[]> {
   return (await reaching(mongoName, () => cursor.toArray())) as Document[];
 }
 
-/** One look-up in the saver's index for each thread: `distinct` would have to fit into one document. */
+/** One look-up in the saver's index for each thread: the result of `distinct` would have to fit into one document. */
 async function* idsOf({ checkpoints }: Collections, after: string | undefined): AsyncGenerator<string> {
   for (let last = after; ;) {
     const filter = last === undefined ? {} : { thread_id: { $gt: last } };
@@ -167,7 +167,7 @@ async function writesOf(writes: MongoCollection, decode: Decode, place: object):
   return found;
 }
 
-/** Bytes as the driver gives them: a Binary, of which only the first `position` bytes count, or, if it was told so, a Buffer. */
+/** Bytes as the driver returns them: a Binary, of which only the first `position` bytes count, or a Buffer if it is configured so. */
 type StoredBytes = Uint8Array | { readonly buffer: Uint8Array; readonly position: number };
 
 function bytesIn(stored: StoredBytes): Uint8Array {

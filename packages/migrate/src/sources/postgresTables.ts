@@ -20,15 +20,15 @@ export interface Tables {
   readonly decode: Decode;
 }
 
-/** What the source is called in messages. */
+/** The source's name in messages. */
 export const postgresName = "the official PostgresSaver";
 
-/** A connection. @throws StratigraphError if there is none to be had */
+/** Takes a connection from the pool. @throws StratigraphError if there is none */
 export async function connected({ pool }: Tables): Promise<SourceClient> {
   return await reaching(postgresName, () => pool.connect());
 }
 
-/** The rows that a statement of sql/postgres.sql answers. @throws StratigraphError if the database refuses it */
+/** Runs a statement of sql/postgres.sql and returns its rows. @throws StratigraphError if the database refuses it */
 export async function query<Row>(
   { schema }: Tables,
   client: SourceClient,
@@ -40,7 +40,7 @@ export async function query<Row>(
   return rows as Row[];
 }
 
-/** A name as it stands in SQL. */
+/** A name, quoted for SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -16,16 +16,16 @@ import { sourceError } from "./sourceError.ts";
 
 /** The part of a database of better-sqlite3, libsql or node:sqlite (Node 22.13 or newer) that is used. */
 export interface SqliteDatabase {
-  /** The drivers' own types all fit this, whatever they call their parameters. */
+  /** The types of all these drivers fit this, whatever their parameters are called. */
   prepare(text: string): { all(...values: never[]): unknown[] };
   exec(text: string): unknown;
 }
 
 /** Options of {@link sqliteSource}. */
 export interface SqliteSourceOptions {
-  /** An open database, best opened for reading only. What is in its -wal file counts. */
+  /** An open database, best opened read-only. The contents of its -wal file count, too. */
   readonly database: SqliteDatabase;
-  /** Default: Stratigraph's own, which reads LangGraph's format. Pass the one that the official saver had, if it had one. */
+  /** Default: Stratigraph's own, which reads LangGraph's format. If the official saver had a serde of its own, pass that. */
   readonly serde?: SerializerProtocol | undefined;
   /** Closes the database, if it was opened for this source. */
   readonly close?: (() => Promise<void>) | undefined;
@@ -33,10 +33,10 @@ export interface SqliteSourceOptions {
 
 const sqliteName = "the official SqliteSaver";
 
-/** How many threads are asked for at once. */
+/** How many ids of threads one query returns at most. */
 const pageOfThreads = 500;
 
-/** The file of the official SqliteSaver. Each thread is read in one transaction, so that the saver may go on writing meanwhile. */
+/** Reads the file of the official SqliteSaver. Each thread is read in one transaction, so the saver may go on writing meanwhile. */
 export function sqliteSource({
   database,
   serde = new StratigraphSerializer(),
@@ -58,7 +58,7 @@ interface File {
   readonly snapshot: Snapshot;
 }
 
-/** A transaction in which threads are read. There is one per connection: threads that are read at once share it. */
+/** A transaction in which threads are read. There is one per connection: threads that are read at the same time share it. */
 class Snapshot {
   readonly #database: SqliteDatabase;
   #readers = 0;
@@ -146,7 +146,7 @@ function threadOf(file: File, threadId: string): SourceThread | undefined {
   };
 }
 
-/** The entries of a thread. The snapshot is given back where they can't be read. */
+/** The entries of a thread. If they can't be read, the snapshot is released. */
 function entriesOf({ database, snapshot }: File, threadId: string): OutlineEntry[] {
   try {
     return outlineOf(database, threadId);

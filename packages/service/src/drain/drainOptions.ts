@@ -2,15 +2,15 @@ import { InvalidOptionError, type Duration } from "@stratigraph/core";
 import { checkOptions, waitMsOf, type OptionNames } from "@stratigraph/core/internal";
 
 /**
- * How long each step of a shutdown may take. With the defaults all of it ends within 28 seconds, and Kubernetes gives 30
+ * How long each step of a shutdown may take. With the defaults the shutdown ends within 28 seconds; Kubernetes allows 30
  * (`terminationGracePeriodSeconds`). Maintenance and listeners are stopped while runs end.
  */
 export interface DrainLimits {
-  /** How long the process goes on taking runs after `/readyz` says that it isn't ready: until the load balancer has noticed. Default "5s". */
+  /** How long the process still takes runs after `/readyz` says that it isn't ready, so that the load balancer notices. Default "5s". */
   readonly balancer?: Duration | undefined;
   /** How long runs may take to end by themselves. Default "15s". */
   readonly runs?: Duration | undefined;
-  /** How long runs may take to end once their signals fired. Default "2s". */
+  /** How long runs may take to end after their signals fired. Default "2s". */
   readonly abort?: Duration | undefined;
   /** How long maintenance may take to stop, after the runs. Default "1s". */
   readonly maintenance?: Duration | undefined;
@@ -18,7 +18,7 @@ export interface DrainLimits {
   readonly copies?: Duration | undefined;
   /** How long the checkpointer may take to end. Default "2s". */
   readonly saver?: Duration | undefined;
-  /** How long each of `close` may take; they run at the same time. Default "1s". */
+  /** How long each function in `close` may take; they run at the same time. Default "1s". */
   readonly close?: Duration | undefined;
 }
 
@@ -28,9 +28,9 @@ export interface ServiceOptions {
   readonly limits?: DrainLimits | undefined;
   /** Stops taking connections, for example `() => server.close()`. Called when the service takes no more runs. */
   readonly stopListening?: (() => unknown) | undefined;
-  /** What `startMaintenance` returned. Default: the checkpointer stops it when it ends. */
+  /** The object that `startMaintenance` returned. Default: the checkpointer stops its maintenance when it ends. */
   readonly maintenance?: { stop(): Promise<void> } | undefined;
-  /** What else is closed, after the checkpointer and all at the same time, by name: `{ telemetry: () => telemetry.stop() }`. */
+  /** Functions that are called after the checkpointer has ended, all at the same time, by name: `{ telemetry: () => telemetry.stop() }`. */
   readonly close?: Readonly<Record<string, () => unknown>> | undefined;
 }
 

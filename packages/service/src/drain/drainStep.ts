@@ -8,10 +8,10 @@ export interface DrainStep {
    * - "maintenance": stopped maintenance
    * - "copies": waited until the hot tiers had their copies
    * - "saver": ended the checkpointer, and with it its maintenance and connections
-   * - "close": what `close` names
+   * - "close": called a function in `close`
    */
   readonly step: "balancer" | "listeners" | "runs" | "abort" | "maintenance" | "copies" | "saver" | "close";
-  /** Which one of `close`. */
+  /** The function's name in `close`. */
   readonly name?: string | undefined;
   /** "late": its time was up, and the shutdown went on. "failed": it threw. */
   readonly outcome: "done" | "late" | "failed";
@@ -19,11 +19,11 @@ export interface DrainStep {
   readonly ms: number;
   /** What it threw. */
   readonly error?: unknown;
-  /** The same as text, as an error in JSON is empty. */
+  /** The same error as text: JSON shows an error as an empty object. */
   readonly why?: string | undefined;
 }
 
-/** Does one step in a limited time. What comes of it later is ignored. Never rejects. @param limitMs milliseconds */
+/** Does one step in a limited time. A later result or error is ignored. Never rejects. @param limitMs milliseconds */
 export async function drainStep(
   step: Pick<DrainStep, "step" | "name">,
   limitMs: number,

@@ -1,7 +1,7 @@
 import type { TraceEvent } from "@stratigraph/core";
 import { namelessError } from "./namelessError.ts";
 
-/** Where lines go: pino, or anything with these methods, such as an adapter of the application. */
+/** The logger that gets the lines: pino, or any object with these methods, such as an adapter of the application. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -15,8 +15,8 @@ type Level = keyof Logger;
 type Line = readonly [level: Level, message: string];
 
 /**
- * Writes what is worth a line: failures, conflicts, breakers, what was given up, maintenance, calls of tools. Operations and calls that
- * end well are metrics and spans, and no lines.
+ * Writes events that are worth a line: failures, conflicts, breakers, work that was given up, maintenance, calls of tools. Operations and
+ * calls that end well get no line: metrics and spans show them.
  * @param threads whether lines name the thread
  */
 export function logEvent(logger: Logger, event: TraceEvent, threads: boolean): void {
@@ -24,7 +24,7 @@ export function logEvent(logger: Logger, event: TraceEvent, threads: boolean): v
   if (line === undefined) return;
   const { type, ...fields } = event as TraceEvent & Record<string, unknown>;
   const { threadId, error: own, data, ...rest } = fields;
-  // Loggers tell an error's message only where the error is a field of its own.
+  // Loggers write an error's message only if the error is a field of its own.
   const { error = own, ...found } = Object(data) as Record<string, unknown>;
   const told = {
     event: `stratigraph.${type}`,

@@ -4,7 +4,7 @@ import { messageOf } from "@stratigraph/core/internal";
 /** Where each error code is explained. */
 const errorsPage = "https://github.com/stratigraph/stratigraph/blob/main/packages/core/ERRORS.md";
 
-/** Statuses of codes that aren't 500. */
+/** HTTP statuses of error codes; those of all other codes are 500. */
 const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
   INVALID_ADDRESS: 400,
   INVALID_OPTION: 400,
@@ -32,7 +32,7 @@ const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
   STORAGE_FULL: 507,
 };
 
-/** An error that is answered with a status of its own. */
+/** An error with its own HTTP status. */
 export class HttpError extends Error {
   readonly status: number;
   readonly error: StratigraphError;
@@ -45,7 +45,7 @@ export class HttpError extends Error {
   }
 }
 
-/** What is told of an error: no stack, and no data but the names of fields. */
+/** An error as the API returns it: without its stack, and without data except the names of fields. */
 export interface ErrorBody {
   readonly error: {
     readonly code: string;
@@ -58,8 +58,8 @@ export interface ErrorBody {
 }
 
 /**
- * An error as it is answered.
- * @param hidesTexts whether texts of errors that aren't ours, such as those that graphs throw, may repeat what is redacted
+ * The status and body that answer an error.
+ * @param hidesTexts whether to hide messages of errors that aren't ours, such as those that graphs throw: they may repeat redacted values
  */
 export function answerTo(
   error: unknown,
@@ -67,7 +67,7 @@ export function answerTo(
 ): { readonly status: number; readonly body: ErrorBody } {
   if (error instanceof HttpError) return { status: error.status, body: bodyOf(error.error) };
   if (StratigraphError.is(error)) return { status: statuses[error.code] ?? 500, body: bodyOf(error) };
-  // Of a value that was given: what is stored is read with an error of its own.
+  // It is about a value in the request: reading a stored value throws another error.
   if (SerializationError.is(error))
     return { status: 400, body: bodyOf(new StratigraphError("SERIALIZATION", error.message)) };
   const message = messageOf(error);

@@ -1,6 +1,6 @@
 import { StratigraphError } from "@stratigraph/core";
 
-/** How many characters wait at most for a client that reads slowly. */
+/** How many bytes wait at most for a client that reads slowly. */
 const mostWaiting = 16 * 2 ** 20;
 
 /** How often something is sent while nothing happens, in milliseconds, so that a lost connection is noticed. */
@@ -40,12 +40,12 @@ export class EventStream {
     return this.#isOpen;
   }
 
-  /** Whether everything that was sent so far was taken. */
+  /** Whether the client took everything that was sent so far. */
   get isIdle(): boolean {
     return (this.#controller.desiredSize ?? 0) >= mostWaiting;
   }
 
-  /** Sends an event. One line holds all of its data, as JSON has no line breaks of its own. */
+  /** Sends an event. Its data take one line: JSON.stringify writes no line breaks. */
   send(event: string, data: unknown): void {
     this.#write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   }

@@ -3,10 +3,10 @@ import type { Operation } from "../../operations/index.ts";
 import { z } from "zod";
 import { HttpError } from "./errors.ts";
 
-/** Most bytes of a request's body: an edited state may be large. */
+/** How many bytes a request's body may have: an edited state may be large. */
 export const mostBodyBytes = 64 * 2 ** 20;
 
-/** An operation's input out of a query. Keys that come several times are lists, and objects are JSON. @throws InvalidOptionError */
+/** An operation's input out of a query. A repeated key becomes a list; objects are JSON. @throws InvalidOptionError */
 export function inputFromQuery(operation: Operation, request: Request): Record<string, unknown> {
   const entries = queryOf(request);
   const input = new Map<string, unknown>();
@@ -51,7 +51,7 @@ export async function inputFromBody(request: Request): Promise<Record<string, un
   throw new InvalidOptionError("body", "JSON that is no object", "Send an object of the operation's fields.");
 }
 
-/** Fields that are objects, which a query has as JSON. */
+/** The fields that are objects: a query contains them as JSON. */
 function objectsIn({ input }: Operation): string[] {
   const { properties = {} } = z.toJSONSchema(input, { io: "input" }) as {
     properties?: Readonly<Record<string, { readonly type?: string }>>;
@@ -67,7 +67,7 @@ function parsed(name: string, text: string): unknown {
   }
 }
 
-/** A request's body, of which no more is read than is taken. */
+/** A request's body. Stops reading if it is larger than {@link mostBodyBytes}. */
 async function bodyText({ body, headers }: Request): Promise<string> {
   if (Number(headers.get("content-length") ?? 0) > mostBodyBytes) throw tooLarge();
   if (body === null) return "";

@@ -14,10 +14,10 @@ import { answerTo, HttpError } from "./errors.ts";
 import { EventStream } from "./eventStream.ts";
 import { inputFromBody, inputFromQuery } from "./input.ts";
 
-/** Least time between two reports of progress, in milliseconds. */
+/** The shortest time between two reports of progress, in milliseconds. */
 const reportMs = 200;
 
-/** What operations are run with. */
+/** What {@link answerOperation} needs to run operations. */
 export interface OperationHost {
   readonly context: SharedContext;
   readonly allow: readonly Effect[];
@@ -26,14 +26,14 @@ export interface OperationHost {
 }
 
 /**
- * Operations that are offered over HTTP: those on the storage that is shown. The others read and write files, and connect to
- * wherever they are told: these are for the command line.
+ * Operations that are offered over HTTP: those on the storage that is shown. The others read and write files, and connect to any
+ * address that they are given, so only the command line has them.
  */
 export const offered: readonly Operation[] = table.filter(({ group }) => group !== "transfer");
 
 const byName: ReadonlyMap<string, Operation> = new Map(offered.map((each) => [each.name, each]));
 
-/** Answers a request for an operation. @throws HttpError; whatever the operation throws */
+/** Answers a request for an operation. @throws HttpError; everything that the operation throws */
 export async function answerOperation(
   name: string,
   request: Request,
@@ -111,7 +111,7 @@ function streamed(
   return stream.response;
 }
 
-/** Passes on no more than a few reports a second. */
+/** Limits reports to a few per second. */
 function paced(tell: Context["progress"]): Context["progress"] {
   let lastAt = Number.NEGATIVE_INFINITY;
   return (progress) => {

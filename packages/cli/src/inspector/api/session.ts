@@ -2,7 +2,7 @@ import type { Effect, Operation } from "../../operations/index.ts";
 import { version } from "../../version.ts";
 import { offered } from "./operations.ts";
 
-/** What the page learns first. It is answered while the storage is down, too. */
+/** The first data that the page asks for. They are answered while the storage is down, too. */
 export interface Session {
   readonly version: string;
   /** Which storage it is, for people. */

@@ -21,7 +21,7 @@ const input = z.strictObject({
 /** Size of the pieces in which a value is sent, in bytes. */
 const pieceBytes = 64 * 1024;
 
-/** Answers with a whole value as a download, without what is redacted. @throws as the operation "show" */
+/** Answers with a whole value as a download, without redacted parts. @throws the same errors as the operation "show" */
 export async function answerValue(request: Request, context: SharedContext): Promise<Response> {
   const { thread, checkpoint, namespace, channel, path } = inputOf(request);
   const saver = await context.saver();
@@ -59,7 +59,7 @@ function valueBytes(
 ): Uint8Array | undefined {
   const [type, bytes] = stored;
   const isJson = type === "json";
-  // As the serde wrote it: what is shown as a part, or redacted, is written anew.
+  // The bytes that the serde wrote. Only a part of a value, or a redacted value, is serialised anew.
   if (path.length === 0 && !redaction.isActive) return bytes;
   if (!isJson && redaction.hides(channel)) {
     const message = `The config's redact names the channel ${JSON.stringify(channel)}: it isn't shown.`;
@@ -84,7 +84,7 @@ function pieces(bytes: Uint8Array): ReadableStream<Uint8Array> {
   );
 }
 
-/** The name of the file, which has nothing in it that a header or a file system could take for something else. */
+/** The header that names the file. The name has no characters with a special meaning in headers or file systems. */
 function disposition(name: string, ending: string): string {
   const plain = name
     .slice(0, 100)

@@ -5,10 +5,10 @@ import { EventStream } from "../api/eventStream.ts";
 import { queryOf } from "../api/input.ts";
 import type { Listener, Watcher } from "./watcher.ts";
 
-/** Most streams at once: tabs that are open. */
+/** How many streams may be open at once. Each open tab has one. */
 const mostStreams = 32;
 
-/** Most threads that one stream watches. */
+/** How many threads one stream may watch. */
 const mostThreads = 100;
 
 /** Streams of events about threads, one for each page that is open. */

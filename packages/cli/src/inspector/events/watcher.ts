@@ -2,10 +2,10 @@ import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
 import { inParallel } from "@stratigraph/core/internal";
 import { answerTo, type ErrorBody } from "../api/errors.ts";
 
-/** Most threads that are looked at at the same time. */
+/** How many threads are read at the same time at most. */
 const mostAtOnce = 8;
 
-/** How many threads of one minute are looked at: as many as the list shows at first. */
+/** How many threads of the last minute are read at most: as many as the list shows at first. */
 const mostNewest = 50;
 
 /** After each look that failed, the wait grows by the usual wait, up to this many times the usual wait. */
@@ -14,19 +14,19 @@ const slowest = 5;
 /** A listener, and the events that it gets. */
 export interface Listener {
   readonly threads: readonly string[];
-  /** A thread that it watches is at another revision; `isFirst` the first time that it is told of it. */
+  /** A thread that it watches has another revision. `isFirst`: it is the first report of this thread. */
   revision(thread: string, revision: string, isFirst: boolean): void;
-  /** A thread was written: the list of the newest ones differs. */
+  /** A thread was written, so the list of the newest ones has changed. */
   newest(): void;
-  /** The storage can't be reached, or (without an error) can be: after the first look, and whenever that changes. */
+  /** The storage can't be reached or, without an error, can be. Called after the first look, and whenever that changes. */
   storage(error: ErrorBody["error"] | undefined): void;
 }
 
-/** Looks at the revisions of the threads that somebody watches, and at which thread is the newest: once for all listeners. */
+/** Polls the revisions of all watched threads, and which threads are the newest, once for all listeners. */
 export class Watcher {
   readonly #saver: () => Promise<TierSaver>;
   readonly #pollMs: number;
-  /** What each listener was told last. */
+  /** What was last reported to each listener. */
   readonly #told = new Map<Listener, Told>();
   #newest: string | undefined;
   #failures = 0;
@@ -38,12 +38,12 @@ export class Watcher {
     this.#pollMs = pollMs;
   }
 
-  /** How many listen. */
+  /** The number of listeners. */
   get size(): number {
     return this.#told.size;
   }
 
-  /** Begins to tell a listener. */
+  /** Begins to report to a listener. */
   add(listener: Listener): void {
     this.#told.set(listener, { revisions: new Map(), newest: undefined, isDown: undefined });
     this.#wait(0);
@@ -91,7 +91,7 @@ export class Watcher {
 interface Told {
   readonly revisions: Map<string, string>;
   newest: string | undefined;
-  /** Whether the storage was down at the last look; undefined before the first one: a page may know what an earlier stream told it. */
+  /** Whether the storage was down at the last look. Undefined before the first, which is always reported: a page may know an older one. */
   isDown: boolean | undefined;
 }
 
@@ -101,7 +101,7 @@ function tell(listener: Listener, told: Told, revisions: ReadonlyMap<string, str
   for (const thread of listener.threads) {
     const revision = revisions.get(thread);
     const before = told.revisions.get(thread);
-    // One that began to listen during the look is told by the next one.
+    // A listener that was added during the look gets this thread at the next look.
     if (revision === undefined || revision === before) continue;
     told.revisions.set(thread, revision);
     listener.revision(thread, revision, before === undefined);
@@ -111,8 +111,8 @@ function tell(listener: Listener, told: Told, revisions: ReadonlyMap<string, str
 }
 
 /**
- * Which threads were written last, and at which revisions: all of the last minute, as a tier may know no more of a time than that,
- * and then any of them may be the one that is written next.
+ * Which threads were written last, and their revisions: all of the last minute. A tier may know times only to the minute, so any of
+ * these may be the one that is written next, and only its revision shows it.
  */
 async function newestOf({ tier }: TierSaver): Promise<string> {
   const query = { order: "newest", limit: mostNewest, onDamaged: () => undefined } as const;
@@ -135,7 +135,7 @@ async function revisionsOf({ tier }: TierSaver, threads: Iterable<string>): Prom
   return found;
 }
 
-/** Undefined if the thread can't be read: that says nothing about the others. @throws where the storage can't be reached */
+/** Undefined if this thread can't be read, which says nothing about the others. @throws if the storage can't be reached */
 async function revisionOf(tier: Tier, threadId: string): Promise<string | undefined> {
   try {
     return String((await tier.peek({ threadId, namespace: "" })).revision);

@@ -3,7 +3,7 @@ import { HttpError } from "../api/errors.ts";
 import { isHost, isOwnOrigin } from "./hosts.ts";
 import { isToken, tokenHeader } from "./token.ts";
 
-/** Nothing from elsewhere, nothing inline, in no frame: what gets into the page as text can't run or send anything. */
+/** Forbids content of other hosts, inline code, and frames around the page: text that gets into the page can't run or send anything. */
 const contentPolicy = [
   "default-src 'self'",
   "connect-src 'self'",
@@ -38,7 +38,7 @@ export function refuseForeign(request: Request, hosts: readonly string[]): void 
   if (origin !== null && !isOwnOrigin(origin, host)) throw refused("The request comes from another origin.");
   const site = given.get("sec-fetch-site");
   if (site === null || site === "same-origin" || site === "none") return;
-  // A link to the page may stand anywhere. It shows nothing without the token, and in no frame.
+  // Any site may link to the page. The page shows nothing without the token, and nothing in a frame.
   const isLink = given.get("sec-fetch-mode") === "navigate" && given.get("sec-fetch-dest") === "document";
   if (!isLink || request.method !== "GET") throw refused("The request comes from another site.");
 }

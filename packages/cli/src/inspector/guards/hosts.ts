@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 
 const loopback: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** Whether an address to listen on is reached from this machine alone. */
+/** Whether an address to listen on can be reached only from this machine. */
 export function isLoopback(host: string): boolean {
   return loopback.has(host) || host === "::1";
 }
@@ -10,7 +10,7 @@ export function isLoopback(host: string): boolean {
 /**
  * Whether a request was meant for this server, by its Host header. A page of another site can have its own name resolve to 127.0.0.1 (DNS
  * rebinding), but then its name is in the header.
- * @param others names besides those of loopback. "*" stands for any IP address: that is no name, and can't be made to lead elsewhere
+ * @param others names besides those of loopback. "*" stands for any IP address: that is no name, so nobody can make it lead elsewhere
  */
 export function isHost(header: string, others: readonly string[]): boolean {
   const name = nameOf(header);
@@ -25,7 +25,7 @@ export function isOwnOrigin(origin: string, host: string): boolean {
   return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 }
 
-/** The name in a Host header, without the port; undefined if it is something else than a host. */
+/** The name in a Host header, without the port; undefined if the header isn't a host. */
 function nameOf(header: string): string | undefined {
   const [, name] = /^(\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.exec(header) ?? [];
   return name?.toLowerCase();

@@ -8,12 +8,12 @@ export function randomToken(): string {
   return randomBytes(24).toString("base64url");
 }
 
-/** Whether a token is the right one, found out in a time that doesn't depend on how much of it is right. */
+/** Whether a token is the right one. The time that this takes doesn't depend on how much of it is right. */
 export function isToken(given: string | null, token: string): boolean {
   return given !== null && timingSafeEqual(digest(given), digest(token));
 }
 
-/** Hashes are of the same length, which the comparison needs. */
+/** The hash of a text. All hashes have the same length, which the comparison needs. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

@@ -14,10 +14,10 @@ const types: Readonly<Record<string, string>> = {
   woff2: "font/woff2",
 };
 
-/** Files beside index.html, and the built ones, whose names are hashes of what is in them. No path of a request goes beyond these. */
+/** Files beside index.html, and built files, whose names contain a hash of their contents. A request can read no others. */
 const fileForm = /^\/(assets\/)?([\w-][\w.-]*\.(\w+))$/;
 
-/** Where the page is: beside the built package, or, seen from its source, in what was built last. */
+/** The folder of the page: beside the built package or, if this code runs from source, in the latest build. */
 export function builtPage(): string {
   const besides = fileURLToPath(new URL("./page/", import.meta.url));
   return existsSync(join(besides, "index.html"))
@@ -25,7 +25,7 @@ export function builtPage(): string {
     : fileURLToPath(new URL("../../../dist/page/", import.meta.url));
 }
 
-/** Answers with a file of the page. Any path that is no file's is a view of it, so it is answered with index.html. */
+/** Answers with a file of the page. A path that isn't a file's is a view of the page, so it is answered with index.html. */
 export async function answerPage(pathname: string, folder: string): Promise<Response> {
   const [, assets, name, ending] = fileForm.exec(pathname) ?? [];
   if (name !== undefined) {

@@ -2,7 +2,7 @@ import { StratigraphError, type Tier } from "@stratigraph/core";
 import { archivesThreads } from "@stratigraph/core/internal";
 import type { ThreadArchiver } from "@stratigraph/core/tier";
 
-/** A tier as one with an archive. @throws StratigraphError "MISCONFIGURED" if it has none */
+/** Returns the tier, typed as one with an archive. @throws StratigraphError "MISCONFIGURED" if it has none */
 export function archiverOf(tier: Tier): ThreadArchiver {
   if (archivesThreads(tier)) return tier;
   throw new StratigraphError(

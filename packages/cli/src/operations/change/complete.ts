@@ -1,2 +1,2 @@
-/** Options with every name that there is: one that is forgotten does not compile. */
+/** Options in which every name is required: code that forgets one doesn't compile. */
 export type Complete<T> = { readonly [Name in keyof Required<T>]: T[Name] };

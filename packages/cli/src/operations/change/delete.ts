@@ -128,7 +128,7 @@ export const deletes = operation({
   found: ({ dryRun, failed, missing, complete }) => missing > 0 || (!dryRun && (failed > 0 || !complete)),
 });
 
-/** One run. Counts what it met. */
+/** One run of the operation, with its counts. */
 class Deletion {
   readonly #saver: TierSaver;
   readonly #context: Context;
@@ -201,7 +201,7 @@ class Deletion {
     return { thread: threadId, ...holdings, gone: true, reason: "There is no such thread, and never was." };
   }
 
-  /** Deletes a thread by its age, if nobody wrote to it since it was chosen: nobody named it. */
+  /** Deletes a thread that was chosen by its age, not by name: only if nobody wrote to it since. */
   async #idle({ threadId, revision }: SelectedThread): Promise<Item | undefined> {
     const look = (): Promise<DeletionReport> =>
       this.#saver.deleteThreads({ threadIds: [threadId] }, { dryRun: true });
@@ -210,7 +210,7 @@ class Deletion {
     const { tier } = this.#saver;
     if (this.#input.dryRun || !deletesUnchanged(tier)) return this.#count(found!, before);
     try {
-      // Written to since: it isn't old any more.
+      // The thread was written to since, so it isn't old any more.
       if (!(await tier.deleteUnchanged(threadId, revision!))) return undefined;
     } catch (error) {
       const reason = `The deletion failed: ${messageOf(error)}`;

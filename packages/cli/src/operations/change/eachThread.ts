@@ -1,9 +1,9 @@
 import type { Context } from "../table/context.ts";
 import type { SelectedThread } from "./selectedThreads.ts";
 
-/** What came of going through threads. */
+/** The result of working on threads. */
 export interface Walked<T> {
-  /** One for each of the first threads. */
+  /** Results of the first threads. */
   readonly items: readonly T[];
   /** Whether all threads were gone through. */
   readonly complete: boolean;
@@ -11,13 +11,13 @@ export interface Walked<T> {
   readonly cursor?: string;
 }
 
-/** Most items that are listed; what comes after is only counted. */
+/** How many items are listed at most; later ones are only counted. */
 export const mostListed = 1000;
 
 /**
  * Works on one thread after the other. Once the context's signal is aborted, it ends after the thread under way.
- * @param from cursor that the threads begin at
- * @param work undefined if there is nothing to list
+ * @param from the cursor at which the threads begin
+ * @param work returns undefined if there is nothing to list
  */
 export async function eachThread<T>(
   context: Context,

@@ -12,7 +12,7 @@ import type { Complete } from "./complete.ts";
 import { changeLines, plannedEdit } from "./plannedEdit.ts";
 import { editedForks, freeName, nextInFork, nextOf, type WantedFork } from "./whatIf.ts";
 
-/** Makes threads that go on from a checkpoint. */
+/** Makes threads that continue from a checkpoint. */
 export const fork = operation({
   name: "fork",
   group: "change",

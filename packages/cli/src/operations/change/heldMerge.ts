@@ -17,13 +17,13 @@ interface Wanted {
   readonly points: readonly ResolvedPoint[];
   readonly plan: MergePlan | undefined;
   readonly answers: Answers;
-  /** The head and the points that were looked at; empty: any. */
+  /** Ids of the checkpoints that the caller has seen: the head, then the points. Empty: no check. */
   readonly seen: readonly string[];
   readonly how: Complete<MergeOptions>;
 }
 
 /**
- * Merges, held to what was looked at before.
+ * Merges, and refuses if something else is there than the caller has seen.
  * @throws CheckpointConflictError if the thread or what is merged moved on since; otherwise as `merge` and `applyMerge`
  */
 export async function heldMerge(graph: MergeableGraph, wanted: Wanted): Promise<MergeResult> {
@@ -40,7 +40,7 @@ export async function heldMerge(graph: MergeableGraph, wanted: Wanted): Promise<
     throw new InvalidOptionError("from", "nothing", "Name what to merge, or pass a plan.");
   const [head, ...sources] = seen;
   if (head !== undefined) refuseMoved(points, sources);
-  // Look first where something has to be compared with what is found: answers that answer nothing would be ignored.
+  // Do a dry run first if its result has to be checked: the head against the one that was seen, and that there are conflicts to answer.
   const looks = answered || head !== undefined;
   const found = await mergeThreads(graph, thread, points, { ...how, dryRun: how.dryRun || looks });
   const at = found.status === "conflict" ? found.plan.target.checkpointId : headOf(found);
@@ -85,7 +85,7 @@ function movedOn(threadId: string, seen: string, head: string): CheckpointConfli
   );
 }
 
-/** Applies a plan. Where channels are left without an answer, that is a conflict again and no error. */
+/** Applies a plan. If channels are left without an answer, returns the conflict again instead of throwing. */
 async function answeredMerge(
   graph: MergeableGraph,
   plan: MergePlan,

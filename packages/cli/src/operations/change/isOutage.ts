@@ -2,7 +2,7 @@ import { StratigraphError, type ErrorCode } from "@stratigraph/core";
 
 const codes: readonly ErrorCode[] = ["UNAVAILABLE", "ARCHIVE_UNAVAILABLE", "CLOSED"];
 
-/** Whether every other thread would fail, too, each after a while: then a walk over threads ends. */
+/** Whether an error would also fail every other thread, each after a wait. A walk over threads then ends. */
 export function isOutage(error: unknown): boolean {
   return codes.some((code) => StratigraphError.is(error, code));
 }

@@ -109,10 +109,10 @@ export const maintain = operation({
   isIdle: ({ steps, errors }, { every }) => every === undefined && steps + errors.length === 0,
 });
 
-/** Most errors of runs that are kept. */
+/** How many errors of runs are kept at most. */
 const keptErrors = 10;
 
-/** What happened so far, of bounded size however long a worker runs. */
+/** Sums up what happened so far. Its size is bounded, however long a worker runs. */
 class Account {
   readonly items: Item[] = [];
   readonly errors: string[] = [];
@@ -189,7 +189,8 @@ async function repeatedly(
 }
 
 /**
- * A report as it is shown. A dry run knows a thread that would be deleted as due for pruning, too, and doesn't know its size.
+ * A report as it is shown. A dry run lists a thread that would be deleted as due for pruning, too, and without its size: both are
+ * corrected.
  */
 async function due(saver: TierSaver, report: MaintenanceReport, dryRun: boolean): Promise<MaintenanceReport> {
   if (!dryRun) return report;

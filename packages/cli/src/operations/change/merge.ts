@@ -14,7 +14,7 @@ import { conflictShape, shownConflict } from "./shownConflict.ts";
 
 const ref = z.object({ threadId: z.string(), checkpointId: z.string() });
 
-/** A plan as it is put out, and taken back. Only names and places are used of it; values are there for people. */
+/** A plan as output, and as input again. Only its names and places are used; the values are for people. */
 const planSchema = z.object({
   version: z.literal(1),
   target: ref,
@@ -26,7 +26,7 @@ const planSchema = z.object({
 /** Strategies that can be named in text; a function can't. */
 const strategies = ["ours", "theirs", "union", "reducer", "manual"] as const satisfies readonly Strategy[];
 
-/** JSON, as such or as text. */
+/** JSON, either parsed or as text. */
 function json<T extends z.ZodType>(schema: T, description: string) {
   const parsed = (given: unknown, context: z.RefinementCtx): unknown => {
     if (typeof given !== "string") return given;
@@ -123,7 +123,7 @@ export const merge = operation({
       plan === undefined ? { seen: [head, ...points.map(({ checkpointId }) => checkpointId)] } : {};
     if (result.status === "conflict") {
       const redaction = new Redaction(context.redact);
-      // A plan that was given holds texts already: shown as they came.
+      // A plan that was passed in already holds texts, which are shown unchanged.
       const channels =
         result.plan === plan
           ? plan.channels
@@ -199,7 +199,7 @@ function strategiesOf(given: readonly string[]): Strategies | undefined {
   return byChannel;
 }
 
-/** Answers whose values are made by the saver's serializer, so that a message is a message. */
+/** Answers whose values are revived by the saver's serializer, so that a message becomes a message object. */
 async function revived(
   saver: TierSaver,
   answers: Readonly<Record<string, z.infer<typeof side> | { value?: unknown }>>,

@@ -34,7 +34,7 @@ export const movedOutput = z.object({
 export class MovedThreads {
   readonly total = { threads: 0, checkpoints: 0, bytes: 0, failed: 0 };
 
-  /** Moves a thread. A failure that concerns this thread alone is part of the answer. @throws StratigraphError on outages */
+  /** Moves a thread. A failure that concerns only this thread is part of the result. @throws StratigraphError on outages */
   async move(
     thread: string,
     work: () => Promise<{ readonly moved?: MovedThread; readonly note?: string }>,

@@ -10,7 +10,7 @@ import { valueLines } from "../values/text.ts";
 import { resolve } from "../values/resolve.ts";
 import { jsonOf, shownValue, viewOf, type ValueView } from "../values/view.ts";
 
-/** How much of the value before and after is shown, in bytes each. */
+/** How much is shown of the value before, and of the value after, in bytes each. */
 const shownBytes = 2000;
 
 /** An edit as it was given. */
@@ -21,11 +21,11 @@ export interface GivenEdit {
   readonly path: string | undefined;
   /** The graph that rebuilds a DeltaChannel. */
   readonly graph: string | undefined;
-  /** Also a channel that the checkpoint doesn't have. */
+  /** Whether the channel may be one that the checkpoint doesn't have. */
   readonly create: boolean;
 }
 
-/** An edit that fits its checkpoint, and is yet to be written. */
+/** An edit that fits its checkpoint and isn't written yet. */
 export interface PlannedEdit {
   /** The channel's new value, revived. */
   readonly next: unknown;
@@ -54,7 +54,7 @@ export async function plannedEdit(
   const view = (typed: Typed): ValueView | undefined => {
     const part = shownValue(channel, typed, redaction, where);
     if (part !== undefined) return viewOf(part, shownBytes);
-    // It is there, in a part of which nothing is shown.
+    // If the value exists, it is in a part that isn't shown.
     return resolve(jsonOf(typed)?.value, where) === undefined ? undefined : redactedView(typed);
   };
   return {

@@ -6,9 +6,9 @@ import { operation } from "../table/operation.ts";
 import type { Complete } from "./complete.ts";
 import { counted } from "./holdings.ts";
 
-/** Threads that are gone through between two looks at the signal. */
+/** How many threads are worked on between two looks at the signal. */
 const batch = 10;
-/** Most failures that are listed. */
+/** How many failures are listed at most. */
 const mostFailed = 100;
 
 /** Encrypts stored data with the active key. */

@@ -6,7 +6,7 @@ import { tagsOf } from "../table/pairs.ts";
 /** How threads are chosen: by exactly one of these. */
 export interface Selection {
   readonly thread: readonly string[];
-  /** Pairs: threads that carry all of these tags. */
+  /** Threads that carry all of these tags, given as pairs. */
   readonly tag: readonly string[];
   /** Threads that weren't written to for this long. */
   readonly olderThan?: Duration | undefined;
@@ -16,7 +16,7 @@ export interface Selection {
 
 /** Further options of a selection. */
 export interface SelectionOptions {
-  /** By what the threads are chosen. */
+  /** The way to choose the threads. */
   readonly way: Way;
   /** Where an earlier call ended. */
   readonly cursor?: string | undefined;
@@ -36,10 +36,10 @@ export interface SelectedThread {
 /** How many threads are listed at once by their tags. */
 const pageSize = 100;
 
-/** By how much the clock of a storage may be ahead. Milliseconds. */
+/** How far the clock of a storage may be ahead, in milliseconds. */
 const clockDoubtMs = 600_000;
 
-/** Where a selection goes on: after so many ids; after a thread of a page; after a thread. */
+/** Where a selection goes on: after a number of ids; after a thread of a page; or after a thread. */
 const place = z.union([
   z.object({ ids: z.int().min(0) }),
   z.object({ page: z.string().optional(), last: z.string() }),
@@ -60,10 +60,10 @@ type Place = z.infer<typeof place>;
 export type Way = "thread" | "tag" | "olderThan" | "all";
 
 /**
- * Which one of the ways to choose was taken.
+ * Returns the one way to choose that the input uses.
  * @param what what is done with the threads, for messages: "delete"
  * @param ways the ways that are allowed
- * @throws InvalidOptionError if it is none, or more than one
+ * @throws InvalidOptionError if it uses none, or more than one
  */
 export function wayOf(selection: Selection, what: string, ways: readonly Way[]): Way {
   const { thread, tag, olderThan, all = false } = selection;
@@ -125,14 +125,14 @@ async function* tagged(
   }
 }
 
-/** Threads by the time of their last write, longest ago first. */
+/** Threads by the time of their last write, oldest first. */
 async function* written(
   saver: TierSaver,
   olderThan: Duration | undefined,
   { from, includeEvicted }: { readonly from: Place | undefined; readonly includeEvicted: boolean },
 ): AsyncGenerator<SelectedThread> {
   const at = from === undefined ? undefined : "after" in from ? from : wrong();
-  // A bound also where all are chosen: threads that are written to meanwhile come again at the end.
+  // There is a bound even if all are chosen, because threads that are written to meanwhile come again at the end.
   const ageMs = olderThan === undefined ? -clockDoubtMs : msOf("olderThan", olderThan);
   const beforeMs = at?.beforeMs ?? Date.now() - ageMs;
   const after = at?.after as ThreadInfo | undefined;

@@ -2,7 +2,7 @@ import type { PlannedConflict } from "@stratigraph/branch";
 import { z } from "zod";
 import { redactedText, type Redaction } from "../values/redaction.ts";
 
-/** Most characters of a value that are shown. */
+/** How many characters of a value are shown at most. */
 const mostShown = 2000;
 
 const value = z.string().describe("JSON, cut where it is long.");
@@ -19,8 +19,8 @@ export const conflictShape = z.object({
 });
 
 /**
- * A conflict to be shown. A side of which something is redacted is left out as a whole, and why it is a conflict too, as that may repeat
- * names and ids.
+ * A conflict to be shown. A side with a redacted part is left out as a whole. So is the reason for the conflict, because it may
+ * repeat names and ids.
  */
 export function shownConflict(
   { base, ours, theirs, reason, ...conflict }: PlannedConflict,

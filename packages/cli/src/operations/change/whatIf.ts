@@ -7,19 +7,19 @@ import type { RunnableGraph } from "../run/runnableGraph.ts";
 import { State } from "../values/state.ts";
 import type { Complete } from "./complete.ts";
 
-/** What a fork is to be like. */
+/** Describes forks that are to be made. */
 export interface WantedFork {
   readonly point: Address;
-  /** Ids of the new threads, or how many; "what-if": one that is named after its source. */
+  /** Ids of the new threads, or how many to make; "what-if": one thread, named after its source. */
   readonly to: readonly string[] | number | "what-if";
   readonly options: Omit<Complete<ForkOptions>, "to">;
-  /** New values of channels, past their reducers. */
+  /** New values of channels, set without their reducers. */
   readonly values: Readonly<Record<string, unknown>>;
-  /** The node that is taken to have written them: what follows it runs next. */
+  /** The node that counts as their writer: the nodes after it run next. */
   readonly as: { readonly node: string; readonly graph: RunnableGraph } | undefined;
 }
 
-/** Makes forks, and edits them. Where an edit fails, no fork is left. @throws as `forkMany`, `edit`; what `updateState` throws */
+/** Makes forks, and edits them. If an edit fails, all forks are deleted again. @throws as `forkMany`, `edit`; what `updateState` throws */
 export async function editedForks(saver: TierSaver, wanted: WantedFork): Promise<Fork[]> {
   const forks = await namedForks(saver, wanted);
   try {
@@ -31,7 +31,7 @@ export async function editedForks(saver: TierSaver, wanted: WantedFork): Promise
   }
 }
 
-/** The nodes that would run next in such a fork. Where a node's followers are asked for, that is tried on a copy in memory. */
+/** The nodes that would run next in such a fork. If `as` is given, this is tried on a copy in memory. */
 export async function nextInFork(saver: TierSaver, wanted: WantedFork): Promise<string[]> {
   const { point, as } = wanted;
   if (as === undefined) return await dueNodes(await State.read(saver, point));
@@ -46,7 +46,7 @@ export async function nextOf(saver: TierSaver, threadId: string): Promise<string
   return await dueNodes(await State.read(saver, { threadId }));
 }
 
-/** The first name after the source's that no thread has: ada/what-if-1. A what-if of a what-if is named after the same source. */
+/** The first free name that is made from the source's id, such as ada/what-if-1. A what-if of a what-if is named after the same source. */
 export async function freeName(saver: TierSaver, threadId: string): Promise<string> {
   const source = threadId.replace(/\/what-if-\d+$/, "");
   for (let n = 1; ; n += 1) {
@@ -70,7 +70,7 @@ async function namedForks(saver: TierSaver, { point, to, options }: WantedFork):
 
 async function change(saver: TierSaver, threadId: string, { values, as }: WantedFork): Promise<void> {
   if (Object.keys(values).length > 0) await edit(saver, threadId, values);
-  // The values are set already, past the reducers: what the node is taken to have written is nothing more.
+  // The values are set already, without the reducers, so the node writes nothing more.
   if (as !== undefined) await as.graph.updateState(configOf(threadId), {}, as.node);
 }
 

@@ -12,7 +12,7 @@ import { journalThread, openJournal } from "./openJournal.ts";
 import { openQuestions, type OpenQuestion } from "./openQuestions.ts";
 import { pendingQuestions } from "./pendingQuestions.ts";
 
-/** Under which task LangGraph stores the answer of a run that doesn't name an interrupt. */
+/** The task under which LangGraph stores an answer that doesn't name an interrupt. */
 const noTask = "00000000-0000-0000-0000-000000000000";
 
 const answers = ["happened", "not-happened", "allow", "deny"] as const;
@@ -134,8 +134,8 @@ function checkAnswer(
 }
 
 /**
- * Stores what a run would be resumed with in the place where LangGraph itself stores it first. A caller that continues the run without
- * an answer of its own takes it from there.
+ * Stores an answer where LangGraph itself would store it first. A run that is continued without an answer of its own takes it from
+ * there.
  */
 async function storeAnswer(
   journal: Journal,
@@ -154,7 +154,7 @@ async function storeAnswer(
       threadId: thread,
       call,
     });
-  // LangGraph keeps one such answer: another one would take its place.
+  // LangGraph keeps only one such answer: a second one would replace it.
   const other = pending.find(({ isAnswered }) => isAnswered);
   if (other !== undefined)
     throw new InvalidOptionError(

@@ -116,7 +116,7 @@ interface Looked {
   readonly last: { readonly seq: number; readonly hash: string } | undefined;
   readonly signed: number;
   readonly keys: ReadonlySet<string>;
-  /** What can be seen without keys. */
+  /** What is found broken without any keys. */
   readonly broken: Extract<Verification, { ok: false }> | undefined;
 }
 
@@ -146,7 +146,7 @@ async function looked(journal: Journal, threadId: string, tell: (done: number) =
       if (entries % 256 === 0) tell(entries);
     }
   } catch {
-    // An entry that can't be read: verifying tells which.
+    // An entry can't be read: verifying reports which one.
     return { entries, first, last, signed, keys, broken: undefined };
   }
   return { entries, first, last, signed, keys, broken };

@@ -98,7 +98,7 @@ export function callItemOf(call: RecordedCall, values: CallValues, hidesErrors: 
   };
 }
 
-/** How a call stands, in one word. */
+/** The status of a call, in one word. */
 export function statusOf({
   status,
   unresolved,

@@ -7,7 +7,7 @@ import { isRedacted, redactedRecord, type Redaction } from "../values/redaction.
 import { resolve } from "../values/resolve.ts";
 import { jsonOf, viewOf, type Shown, type ValueView } from "../values/view.ts";
 
-/** Arguments and result of a call as they are shown. What is absent was erased, cut off, not kept, or isn't there yet. */
+/** Arguments and result of a call as they are shown. An absent value was erased, cut off, not kept, or isn't there yet. */
 export interface CallValues {
   readonly args?: ValueView;
   readonly result?: ValueView;
@@ -16,7 +16,7 @@ export interface CallValues {
 /** What is shown of the values of calls. */
 export interface CallValuesOptions {
   readonly redaction: Redaction;
-  /** For both together, in bytes. */
+  /** Limit for arguments and result together, in bytes. */
   readonly maxBytes: number;
   /** Only this part: its path begins with `args` or `result`. */
   readonly path?: string | undefined;
@@ -32,7 +32,7 @@ export async function callValues(
   return await shownValues(saver, { tool: call.tool, args, result }, options);
 }
 
-/** As {@link callValues}, of values that are there. */
+/** As {@link callValues}, for values that were already read. */
 export async function shownValues(
   saver: TierSaver,
   { tool, args, result }: { readonly tool: string; readonly args: unknown; readonly result?: unknown },
@@ -81,8 +81,8 @@ async function serialized(saver: TierSaver, value: unknown): Promise<Serialized 
 }
 
 /**
- * Takes out what isn't to be shown: by paths such as `calls.pay.args.card`, and by those of messages, as a model's message has the
- * arguments, and a tool's has the result.
+ * Takes out what isn't to be shown: by paths such as `calls.pay.args.card`, and by paths of messages, because a model's message has
+ * the arguments, and a tool's message the result.
  */
 function redacted(
   tool: string,
@@ -106,7 +106,7 @@ function redacted(
   };
 }
 
-/** Whether a result is the fields of a tool's message, as the journal keeps these. */
+/** Whether a result consists of the fields of a tool's message, which is how the journal keeps one. */
 function isMessageFields(result: unknown): result is JsonObject {
   return (
     isObject(result) &&
@@ -121,7 +121,7 @@ function partOf(path: string): { readonly name: "args" | "result"; readonly rest
   throw wrongPath(path, "It begins with args or result: args.items[3].");
 }
 
-/** The call whose fingerprint is this, or begins so and no other's does. @throws NotFoundError */
+/** The call with this fingerprint, or the only one whose fingerprint begins with it. @throws NotFoundError */
 export function callOf(calls: readonly RecordedCall[], given: string, thread: string): RecordedCall {
   const found = calls.filter(({ fingerprint }) => fingerprint.startsWith(given));
   const [call] = found;

@@ -193,11 +193,11 @@ function* callLines({
 
 interface Place {
   readonly call: string;
-  /** The number of calls up to and including that one, in case it is forgotten meanwhile. */
+  /** The number of calls up to and including that one, in case the call is forgotten meanwhile. */
   readonly n: number;
 }
 
-/** Where the page behind a cursor begins. @throws InvalidOptionError */
+/** The position at which the page after a cursor begins. @throws InvalidOptionError */
 function behind(cursor: string, chosen: readonly RecordedCall[]): number {
   const isPlace = (place: unknown): place is Place => {
     const { call, n } = Object(place) as { call?: unknown; n?: unknown };

@@ -3,13 +3,13 @@ import { createJournal, type Journal, type SignOptions } from "@stratigraph/jour
 import { resolveThread } from "../table/address.ts";
 import type { Context } from "../table/context.ts";
 
-/** A journal per saver: it remembers which processes it found dead, and for how long it has seen the claims of others. */
+/** One journal per saver, because it remembers which processes it found dead, and for how long it has seen the claims of others. */
 const journals = new WeakMap<
   TierSaver,
   { readonly journal: Journal; readonly sign: SignOptions | undefined }
 >();
 
-/** The journals of the threads of a storage, for those who look at them. */
+/** The journal of a storage's threads, for operations. */
 export async function openJournal(context: Context): Promise<Journal> {
   const saver = await context.saver();
   const { sign } = context;
@@ -20,7 +20,7 @@ export async function openJournal(context: Context): Promise<Journal> {
   return journal;
 }
 
-/** The thread of an input. One that has a journal and no checkpoints counts, too. @throws NotFoundError */
+/** The thread that an input names. A thread with a journal but no checkpoints counts, too. @throws NotFoundError */
 export async function journalThread(journal: Journal, thread: string): Promise<string> {
   const { seq } = await journal.head(thread).catch(() => ({ seq: 1 }));
   return seq > 0 ? thread : await resolveThread(journal.checkpointer, thread);

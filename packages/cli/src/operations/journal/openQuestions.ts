@@ -36,7 +36,7 @@ export const openQuestion = z.object({
 /** See {@link openQuestion}. */
 export type OpenQuestion = z.output<typeof openQuestion>;
 
-/** What a person must answer about a thread, and what was answered and not taken yet. */
+/** The questions of a thread that a person must answer, and the answers that no run has taken yet. */
 export async function openQuestions(
   journal: Journal,
   thread: string,

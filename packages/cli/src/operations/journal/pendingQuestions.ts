@@ -5,12 +5,12 @@ import { questionIn } from "@stratigraph/journal/internal";
 import { openRecord } from "../read/records.ts";
 import { jsonOf } from "../values/view.ts";
 
-/** A question of the journal by which a graph is stopped. */
+/** A question of the journal that has stopped a graph. */
 export interface PendingQuestion {
   readonly question: Question;
   /** The head, whose pending writes hold it. */
   readonly checkpoint: string;
-  /** Whether an answer to it was stored, which the run takes when it goes on. */
+  /** Whether an answer was stored, which the run will take when it goes on. */
   readonly isAnswered: boolean;
 }
 
@@ -20,7 +20,7 @@ export async function pendingQuestions(saver: TierSaver, threadId: string): Prom
   if (head === undefined) return [];
   const query = { threadId, namespace: "", checkpointId: head, limit: 1 };
   for await (const listed of saver.tier.list({ ...query, recordsOnly: true })) {
-    // Values are read only where something is asked.
+    // Values are read only if there is a question.
     const { record, writes } = await openRecord(saver, listed);
     const pending = await saver.coder.writes.unrevived(record, writes);
     if (!pending.some(({ channel }) => channel === INTERRUPT)) return [];

@@ -12,7 +12,7 @@ import { inlineText } from "../values/text.ts";
 import { journalThread, openJournal } from "./openJournal.ts";
 import { openQuestion, openQuestions, type OpenQuestion } from "./openQuestions.ts";
 
-/** How many threads are looked at for one page at most: most ask nothing. */
+/** How many threads are looked at for one page at most: most have no questions. */
 const mostThreads = 1000;
 
 /** How many threads are looked at at the same time. */
@@ -93,7 +93,7 @@ async function ofAllThreads(
   let [threads, skipped] = [0, 0];
   let at = cursor === undefined ? undefined : placeOf(cursor);
   for (;;) {
-    // A thread that is written to meanwhile moves to the end of this order. It may come twice, but is never missed.
+    // A thread that is written to meanwhile moves to the end of this order. It may be listed twice, but is never missed.
     const listed = await journal.checkpointer.listThreads({ order: "oldest", limit: together, cursor: at });
     const some = listed.threads.filter(({ evicted }) => archived || !evicted);
     skipped += listed.threads.length - some.length;

@@ -5,11 +5,11 @@ import { fields } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { journalThread, openJournal } from "./openJournal.ts";
 
-/** Takes the trail of a thread elsewhere. */
+/** Exports the trail of a thread. */
 export const trail = operation({
   name: "trail",
   group: "transfer",
-  // It changes nothing here, but writes to wherever it is told.
+  // It changes nothing in the storage, but writes to the given destination.
   effect: "write",
   summary:
     "Write a thread's journal to a file, with arguments and results: for verifyTrail, replayTrail, an archive.",

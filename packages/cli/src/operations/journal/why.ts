@@ -42,7 +42,7 @@ const explained = z.object({
 
 const place = z.object({ namespace: z.string(), checkpoint: z.string() });
 
-/** Tells where a message comes from. */
+/** Reports where a message comes from. */
 export const why = operation({
   name: "why",
   group: "look",

@@ -3,7 +3,7 @@ import type { BlobHash } from "@stratigraph/core/tier";
 import type { Opened } from "./records.ts";
 
 /**
- * What each of some checkpoints added to the storage, in bytes as stored: record, pending writes, and the values that its parent
+ * The bytes that each checkpoint of a page added to the storage, as stored: record, pending writes, and the values that its parent
  * doesn't have. Patch bases that were stored with a value are not counted. Keyed by checkpoint id.
  */
 export async function addedBytes(

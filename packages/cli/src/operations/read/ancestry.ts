@@ -4,13 +4,13 @@ import { openRecord, Records, type OpenedRecord } from "./records.ts";
 
 /** A checkpoint on the way back from another one. */
 export interface Ancestor extends OpenedRecord {
-  /** Whether it has a parent that isn't stored any more: the way ends here. */
+  /** Whether its parent isn't stored any more, so that the walk ends here. */
   readonly parentMissing: boolean;
 }
 
 /**
  * A checkpoint and its ancestors, nearest first, without values. Reads them from a listing, a page at a time, because parents mostly
- * follow their children there; others are looked up.
+ * follow their children there. Looks up the others.
  */
 export async function* ancestry(saver: TierSaver, at: Address): AsyncGenerator<Ancestor> {
   const records = new Records(saver, at);

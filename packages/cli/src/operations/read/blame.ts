@@ -30,7 +30,7 @@ const entry = z.object({
 
 type Entry = z.output<typeof entry>;
 
-/** Tells who last changed a value. */
+/** Reports who last changed a value. */
 export const blame = operation({
   name: "blame",
   group: "look",

@@ -16,10 +16,10 @@ import { cutChanges, type differences } from "./changes.ts";
 /** How much of a value is shown, in bytes. */
 const shownBytes = 4000;
 
-/** How much of what differs is shown, in bytes, and how many changes. */
+/** How much of the differences is shown, in bytes, and how many changes. */
 const differing = { bytes: 64_000, changes: 200 };
 
-/** One step of the path that is followed: by its position, or to the item with an id. */
+/** One step of the followed path: a position, or the item with an id. */
 interface Step {
   readonly shown: Segment;
   readonly id: string | undefined;
@@ -34,7 +34,7 @@ interface Value {
 /** The value at a path, checkpoint by checkpoint. */
 export class BlamedValues {
   readonly #saver: TierSaver;
-  /** The checkpoint from which the value is followed. It is read once, and asked several times. */
+  /** The state from which the value is followed. It is read once and used several times. */
   readonly #start: State;
   readonly #channel: string;
   readonly #redaction: Redaction;
@@ -54,8 +54,8 @@ export class BlamedValues {
   }
 
   /**
-   * Settles what is followed: an index means the item that stands there now, by its id if it has one, because items before it may
-   * come and go.
+   * Decides what is followed. An index means the item that is there now; it is followed by its id if it has one, because items before
+   * it may come and go.
    */
   async follow(
     path: Path,
@@ -106,7 +106,7 @@ export class BlamedValues {
     return { digest, view: value === undefined ? redactedView(stored) : viewOf(value, shownBytes) };
   }
 
-  /** The value at a checkpoint as a graph has it, which is what is compared, with a text for what is redacted. */
+  /** The revived value at a checkpoint, for comparing; redacted parts are replaced by a text. */
   async #live(point: Address): Promise<{ readonly value: unknown } | undefined> {
     const found = await this.#partAt(point);
     if (found?.part === undefined) return undefined;
@@ -118,7 +118,7 @@ export class BlamedValues {
     try {
       return { value: await this.#saver.serde.loadsTyped("json", json) };
     } catch {
-      // A class that isn't known here, or of which too much is redacted: its JSON is compared.
+      // The class isn't known here, or too much of it is redacted: compare its JSON.
       return { value: JSON.parse(json) };
     }
   }

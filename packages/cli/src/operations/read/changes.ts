@@ -6,7 +6,7 @@ import type { Path } from "../values/path.ts";
 import { isRedacted, redactedRecord, type Redaction } from "../values/redaction.ts";
 import { showDiffering } from "./differing.ts";
 
-/** The least share of `maxBytes` that a value gets, so that one sees what it is. */
+/** Each value gets at least this share of `maxBytes`, in bytes, so that it can be recognised. */
 const leastBytes = 100;
 
 /** One difference, as operations return it. */
@@ -42,7 +42,7 @@ export function listed(
   return { changes: kept, omitted: told.length - kept.length };
 }
 
-/** Changes without what is redacted. All that are behind one hidden place are one change of it. */
+/** Changes without what is redacted. All changes below one hidden place count as one change of that place. */
 function unhidden(channel: string, changes: readonly Change[], redaction: Redaction): Change[] {
   const found = new Map<string, Change>();
   for (const [n, each] of changes.entries()) {
@@ -64,19 +64,22 @@ function unhidden(channel: string, changes: readonly Change[], redaction: Redact
   return [...found.values()];
 }
 
-/** Where a change may be, and for each of the steps how long the path is up to its end. */
+/** A place where a change may be, and for each step the length of the path up to its end. */
 interface Place {
   readonly at: Path;
   readonly ends: readonly number[];
 }
 
-/** What a path of a diff may mean: a # behind a pointer may begin an id, or be part of a property's name. All of it is redacted. */
+/**
+ * The places that a path of a diff may mean: a # in it may begin an id, or be part of a property's name. Redaction applies to all of
+ * them.
+ */
 function placesOf(path: string): Place[] {
   const isItem = path.startsWith("#");
   const marks = isItem ? [0] : [...path.matchAll(/#/g)].map(({ index }) => index);
   const items = marks.map((mark) => {
     const { at, ends } = pointer(path.slice(0, mark));
-    // Where in its list an item with an id stands isn't told.
+    // The path doesn't say at which position of its list an item with an id is.
     return { at: [...at, "*"], ends: [...ends, path.length] };
   });
   return isItem ? items : [pointer(path), ...items];
@@ -90,7 +93,7 @@ function pointer(text: string): Place {
   };
 }
 
-/** Cuts the values of all changes to about `maxBytes` in all, so that it is seen what differs. */
+/** Cuts the values of all changes to about `maxBytes` in total, so that the differences are seen. */
 export function cutChanges<T extends Differences>(channels: readonly T[], maxBytes: number): T[] {
   const sides = channels.flatMap(({ changes }) =>
     changes.flatMap((each) =>
@@ -133,7 +136,7 @@ export function* changeLines(
   if (omitted > 0) yield `    … ${omitted} more changes`;
 }
 
-/** JSON in which what was left out is text, as {@link formatDiff} knows nothing of it. */
+/** JSON in which left-out parts are replaced by texts, because {@link formatDiff} doesn't know their records. */
 function plain(value: unknown): unknown {
   if (isCut(value))
     return value.begins === undefined

@@ -49,7 +49,7 @@ export const compare = operation({
     const points = [];
     for (const at of threads) points.push(await resolvePoint(saver, { at }));
     const compared = await compareThreads(saver, points);
-    // The last text may stem from any message, redacted or not.
+    // The last text may come from any message, redacted or not.
     const isOpen = context.redact.length === 0;
     return {
       threads: compared.threads.map(({ since, last, ...summary }) => ({

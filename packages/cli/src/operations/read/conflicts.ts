@@ -153,7 +153,10 @@ async function ofAllThreads(
   }
 }
 
-/** Returns what `read` returns. If the thread can't be read, adds it to `failed` and returns `otherwise`. @throws StratigraphError on outages */
+/**
+ * Returns what `read` returns. If the thread can't be read, adds it to `failed` and returns `otherwise`.
+ * @throws StratigraphError on outages
+ */
 async function unlessDamaged<T>(
   thread: string,
   failed: Failures,
@@ -170,7 +173,7 @@ async function unlessDamaged<T>(
 }
 
 /**
- * Conflicts behind `last`, as many as fit. If `last` isn't there any more, all of them.
+ * Conflicts after `last`, as many as fit. If `last` isn't there any more, begins with the first.
  * @param read makes an item of a conflict; undefined if it can't be read
  */
 async function page(

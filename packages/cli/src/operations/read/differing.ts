@@ -1,29 +1,29 @@
 import { isCut, type CutRecord } from "../values/cut.ts";
 import { isObject } from "../values/records.ts";
 
-/** A text that was cut on both sides. Its `begins` isn't its beginning where `skips` is there: that is the same on both sides. */
+/** A text that was cut at both ends. `begins` starts after the first `skips` characters, which are equal on both sides of the change. */
 export interface DifferingText extends CutRecord {
   /** How many characters before `begins` are left out. */
   readonly skips: number;
 }
 
-/** How much before a difference stays, in characters: some words, so that a terminal shows the difference on its line. */
+/** How many characters are shown before a difference: a few words, so that a terminal shows the difference on its line. */
 const around = 40;
 
-/** A value as it was, and as it was cut. */
+/** A value, whole and cut. */
 interface Side {
   readonly whole: unknown;
   readonly cut: unknown;
 }
 
 /**
- * Two sides of a change, cut so that it is seen what differs: of texts that begin alike for longer than is shown, what is shown begins
- * shortly before the difference. Changes nothing of what is given.
+ * The two sides of a change, cut so that the difference is seen. If two texts begin alike for longer than is shown, both are shown
+ * from shortly before the difference. Doesn't change its arguments.
  */
 export function showDiffering(before: Side, after: Side): [before: unknown, after: unknown] {
   if (typeof before.whole === "string" && typeof after.whole === "string")
     return texts(before.whole, before.cut, after.whole, after.cut);
-  // A list of which items were left out has others at the same places.
+  // If items of a list were left out, an index may mean another item.
   const keys = keysOf(before).filter((key) => keysOf(after).includes(key));
   if (keys.length === 0 || Array.isArray(before.cut) !== Array.isArray(after.cut))
     return [before.cut, after.cut];
@@ -49,7 +49,7 @@ function partOf({ whole, cut }: Side, key: string): Side {
 function texts(before: string, beforeCut: unknown, after: string, afterCut: unknown): [unknown, unknown] {
   const lengths = [beforeCut, afterCut].flatMap((each) => (isCut(each) ? [each.begins?.length ?? 0] : []));
   const alike = commonLength(before, after);
-  // What is shown shows the difference, or nothing was cut.
+  // The difference is shown already, or nothing was cut.
   if (lengths.length === 0 || alike < Math.min(...lengths)) return [beforeCut, afterCut];
   const from = beginningAt(before, Math.max(0, alike - around));
   const length = Math.max(...lengths);
@@ -69,7 +69,7 @@ function commonLength(a: string, b: string): number {
   return length;
 }
 
-/** A place that isn't within a character. */
+/** `at`, or the position before it if `at` is within a character. */
 function beginningAt(text: string, at: number): number {
   return /[\uDC00-\uDFFF]/.test(text.charAt(at)) && /[\uD800-\uDBFF]/.test(text.charAt(at - 1)) ? at - 1 : at;
 }

@@ -9,7 +9,7 @@ import { operation } from "../table/operation.ts";
 import { maintenanceFinding } from "./maintenanceFinding.ts";
 import { processFindings } from "./processFindings.ts";
 
-/** What stands in the place of a tier for findings about this process, and about opening the storage. */
+/** Replaces a tier's name in findings about this process, and about opening the storage. */
 const thisProcess = "process";
 
 const item = z.object({

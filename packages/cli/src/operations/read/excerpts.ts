@@ -6,7 +6,7 @@ import { clipped, inlineText } from "../values/text.ts";
 const mostText = 240;
 
 /**
- * What a node asks, on one line, from the pending write of its interrupts.
+ * The question of a node, on one line, from the pending write of its interrupts.
  * @param hidesReasons whether reasons of a journal may hold what is redacted
  */
 export function questionText(write: unknown, hidesReasons: boolean): string {
@@ -38,7 +38,7 @@ export function errorText(write: unknown): string {
   return `${typeof own === "string" && own !== "Error" ? `${own}: ` : ""}${oneLine(text)}`;
 }
 
-/** The last message of a conversation that says something: who, and what, on one line. */
+/** The last message of a conversation that has a text: its author, and the text on one line. */
 export function lastSaid(messages: unknown): { by: string; text: string } | undefined {
   const list = contentOf(messages);
   if (!Array.isArray(list)) return undefined;
@@ -65,7 +65,7 @@ function saidText(content: unknown): string {
   return oneLine(texts.filter((text) => typeof text === "string").join(" "));
 }
 
-/** A value on one line: a text as it is, and of an object that has a question or a message, that. */
+/** A value on one line: a text unchanged; of an object, only its question or message if it has one. */
 function oneLine(value: unknown): string {
   const content = contentOf(value);
   const asked = isObject(content)

@@ -22,14 +22,14 @@ import { listedCheckpoint } from "./records.ts";
 import { waitsAt } from "./waitsAt.ts";
 import { clipped } from "../values/text.ts";
 
-/** How many threads are asked for at most, and how many of them are looked at at the same time. */
+/** How many threads may be asked for at most, and how many of them are read at the same time. */
 const mostThreads = 50;
 const together = 4;
 
 /** How many checkpoints of a thread are counted at most, as each one's record is read. */
 const mostCounted = 1000;
 
-/** The channel that conversations are in, unless a graph says otherwise; one that is longer isn't read for its last message. */
+/** The channel that holds conversations by default. A longer one isn't read for its last message. */
 const conversation = "messages";
 const mostConversationBytes = 2_000_000;
 
@@ -163,7 +163,7 @@ async function aboutOf(
   return { next, ...(says === undefined ? {} : { says }) };
 }
 
-/** What keeps the next step from ending, and the nodes that are through with it. */
+/** What keeps the next step from ending, and the nodes that have ended in it. */
 async function waitingFor(
   saver: TierSaver,
   { record, writes, blobs }: StoredCheckpoint,
@@ -192,7 +192,7 @@ async function waitingFor(
       : { kind: "error", text: errorText(json) };
     found.push({ ...told, ...(by === undefined ? {} : { by }) });
   }
-  // LangGraph stops the other tasks of a step when one fails: that they were stopped isn't why.
+  // LangGraph stops the other tasks of a step when one fails. Their AbortErrors aren't the reason.
   const says = found.find(({ text }) => !text.startsWith("AbortError")) ?? found[0]!;
   return { ended, says };
 }
@@ -210,7 +210,7 @@ async function dueAt(
   return nextNodes(control).filter((node) => !ended.has(node));
 }
 
-/** The last message of the conversation; where there is none, the short values of the state. */
+/** The last message of the conversation; if there is none, the short values of the state. */
 async function content(
   saver: TierSaver,
   { record, blobs }: StoredCheckpoint,

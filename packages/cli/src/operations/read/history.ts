@@ -17,13 +17,13 @@ import { shortIds } from "./shortIds.ts";
 import { tiersHolding } from "./tiersHolding.ts";
 import { waits, waitsAt } from "./waitsAt.ts";
 
-/** How many forks of a thread are looked at for one page, as each takes two reads. */
+/** How many forks of a thread are looked at for one page at most. Each takes two reads. */
 const mostForks = 200;
 
-/** How many lanes of a tree go on from page to page. */
+/** How many lanes of a tree a cursor keeps at most. */
 const mostLanes = 64;
 
-/** How many namespaces of subgraphs are told at most. */
+/** How many namespaces of subgraphs are returned at most. */
 const mostNamespaces = 200;
 
 const item = z.object({
@@ -110,7 +110,7 @@ export const history = operation({
     const before = place?.before;
     const records = new Records(saver, at);
     const found = await records.page(before, limit + 1);
-    // The main line has the first lane, whatever is newer than the head.
+    // The main line has the first lane, even if other checkpoints are newer than the head.
     const lanes = place?.lanes ?? [found[0]?.head ?? null];
     const page = found.slice(0, limit);
     const ids = found.map(({ record }) => record.checkpointId);
@@ -235,7 +235,7 @@ async function itemOf(
       ...merged.map(({ checkpoint_id }) => checkpoint_id),
     ],
     merges: merged.map(({ thread_id, checkpoint_id }) => ({ thread: thread_id, checkpoint: checkpoint_id })),
-    // A clock that was set back can put a parent above its child: its lane has ended there.
+    // If a clock was set back, a parent may be listed above its child, where its lane has already ended.
     drawn: drawn.filter((id) => id < checkpointId),
     nodes: parent === undefined ? [] : await nodesBetween(saver, parent, opened),
     ts: body.header.ts,

@@ -5,13 +5,13 @@ import { ancestry } from "./ancestry.ts";
 
 /** Where a value last changed. */
 export interface LastChange {
-  /** The oldest checkpoint from which on the value is the same. */
+  /** The oldest checkpoint since which the value is the same. */
   readonly changed: string;
   /** Its parent, where the value was different; undefined if there is none. */
   readonly before: string | undefined;
   /** False if older checkpoints were removed. */
   readonly complete: boolean;
-  /** How many checkpoints were gone through, and how many versions of the channel these had. */
+  /** How many checkpoints were searched, and how many versions of the channel they had. */
   readonly checkpoints: number;
   readonly versions: number;
 }
@@ -23,11 +23,11 @@ interface Run {
 }
 
 /**
- * Searches the ancestors of a checkpoint for the last change of a value. Goes through manifests, which tell where the whole channel
- * didn't change, and reads few of the versions: in steps that double until the value is different, and then by halves. So a value
- * that changed and changed back between two versions that are read is taken for unchanged.
+ * Searches the ancestors of a checkpoint for the last change of a value. Goes through manifests, which show where the whole channel
+ * didn't change, and reads few of the versions: in steps that double until the value differs, then by bisection. So a value that
+ * changed and changed back between two versions that are read counts as unchanged.
  * @param how.same whether a checkpoint has the same value
- * @param how.exact reads every version
+ * @param how.exact whether to read every version
  */
 export async function lastChange(
   saver: TierSaver,

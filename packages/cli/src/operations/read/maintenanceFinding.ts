@@ -5,7 +5,7 @@ import { tombstoneMs, type CheckResult } from "@stratigraph/core/tier";
 const dayMs = 86_400_000;
 
 /**
- * Whether maintenance runs. Storages don't record it. But it removes what remains of a deletion after a week, so what is older tells
+ * Whether maintenance runs. Storages don't record it. But it removes the remains of a deletion after a week, so older remains show
  * that it hasn't run since.
  * @param now milliseconds since 1970
  */

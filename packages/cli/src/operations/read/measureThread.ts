@@ -3,13 +3,13 @@ import { pruneThread, type Storages, type DecodedBody } from "@stratigraph/core/
 import { isReserved, type Address, type BlobHash, type BlobInfo } from "@stratigraph/core/tier";
 import { listedCheckpoint } from "./records.ts";
 
-/** How many states of a thread are read at most, to tell how long they are. */
+/** How many states of a thread are read at most to estimate their sizes. */
 const mostStates = 24;
 
-/** Name of what belongs to no channel: values of pending writes, and what patches of other values stand on. */
+/** The name for blobs that belong to no channel: values of pending writes, and bases of patches. */
 const noChannel = "";
 
-/** What a thread takes. Sizes are in bytes as stored, if nothing else is said. */
+/** The storage that a thread takes. Sizes are in bytes as stored, unless stated otherwise. */
 export interface Measured {
   readonly checkpoints: number;
   readonly namespaces: ReadonlyMap<string, number>;
@@ -22,7 +22,7 @@ export interface Measured {
   readonly stateBytes: number;
   /** Whether {@link stateBytes} was estimated from some of the states. */
   readonly sampled: boolean;
-  /** By day (UTC, ISO 8601), what was added then and is still there. */
+  /** By day (UTC, ISO 8601): what was added on it and is still stored. */
   readonly days: ReadonlyMap<string, { readonly checkpoints: number; readonly bytes: number }>;
   readonly chains: Chains;
   readonly tiers: Awaited<ReturnType<Storages["holdings"]>>;
@@ -30,11 +30,11 @@ export interface Measured {
   readonly pruned: { readonly checkpoints: number; readonly bytes: number };
 }
 
-/** How values stand on each other as patches. */
+/** The chains of patches of the values. */
 export interface Chains {
   readonly whole: number;
   readonly patches: number;
-  /** The sum of all lengths: of each patch, how many patches it takes to read it. */
+  /** The sum of the lengths of all chains: for each patch, how many patches it takes to read it. */
   readonly lengths: number;
   readonly longest: number;
 }
@@ -68,7 +68,7 @@ export async function measureThread(
   };
 }
 
-/** Whether a thread is in the archive alone. What pruning would do there isn't asked, as the answer would bring it back. */
+/** Whether a thread is only in the archive. Then pruning isn't tried on it, because that would bring the thread back. */
 function isArchived(tiers: Measured["tiers"]): boolean {
   const holding = tiers.filter(({ checkpoints }) => checkpoints > 0);
   return holding.length > 0 && holding.every(({ role }) => role === "cold");
@@ -79,9 +79,9 @@ interface Walk {
   readonly namespaces: Map<string, number>;
   recordBytes: number;
   writeBytes: number;
-  /** The channel that first had a value. */
+  /** The channel that first had each value. */
   readonly channelOf: Map<BlobHash, string>;
-  /** The day on which a value was added. */
+  /** The day on which each value was added. */
   readonly dayOf: Map<BlobHash, string>;
   readonly days: Map<string, { checkpoints: number; bytes: number }>;
 }
@@ -169,7 +169,7 @@ function chainsOf(infos: ReadonlyMap<BlobHash, BlobInfo>): Chains {
   };
 }
 
-/** What all states would take whole, estimated from a limited number of them that are spread evenly. */
+/** The size of all states if each were stored whole, estimated from a limited number of evenly spread ones. */
 async function statesOf(
   saver: TierSaver,
   checkpoints: readonly Address[],

@@ -15,8 +15,7 @@ export async function dueNodes(state: State): Promise<string[]> {
 }
 
 /**
- * The nodes that are due at a checkpoint, as far as its control channels tell without the graph: LangGraph clears those that were
- * used.
+ * The nodes that are due at a checkpoint, as far as its control channels show without the graph: LangGraph clears the used ones.
  * @param channels names and JSON of the control channels that have values
  */
 export function nextNodes(channels: ReadonlyMap<string, unknown>): string[] {

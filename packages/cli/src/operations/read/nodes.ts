@@ -29,15 +29,15 @@ export async function nodesBetween(saver: TierSaver, parent: Opened, { body }: O
   return [...new Set([...ran, ...sendsTo(jsonOf(typed)?.value)])];
 }
 
-/** The node that LangGraph's path of a task names, from 1.5 on; undefined for a task that was sent, and for older ones. */
+/** The node that LangGraph's path of a task names, from 1.5 on; undefined for a task that was sent, and for older paths. */
 export function nodeOfPath(taskPath: string): string | undefined {
   const pull = "~__pregel_pull, ";
   return taskPath.startsWith(pull) ? taskPath.slice(pull.length) : undefined;
 }
 
 /**
- * The nodes whose pending writes on a checkpoint name a channel; undefined if that isn't known of all tasks: they were sent, or
- * LangGraph before 1.5 wrote them.
+ * The nodes whose pending writes on a checkpoint name a channel; undefined if the node of any task isn't known: the task was sent, or
+ * LangGraph before 1.5 wrote it.
  */
 export async function writersOf(
   saver: TierSaver,

@@ -1,7 +1,7 @@
 import type { CheckResult } from "@stratigraph/core/tier";
 import { installedPackages, isSupported, oldestNode } from "./versions.ts";
 
-/** What there is to say of this process: its Node.js, and the versions of LangGraph that the project loads. */
+/** Findings about this process: its Node.js, and the versions of LangGraph that the project loads. */
 export function processFindings(folder: string): (CheckResult & { readonly check: string })[] {
   return [{ check: "node", ...nodeFinding() }, ...packageFindings(folder)];
 }

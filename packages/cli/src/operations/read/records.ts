@@ -72,7 +72,7 @@ export async function openRecord(
 }
 
 /**
- * A checkpoint with its values, from a listing: unlike reading it, that doesn't bring an archived thread back. Undefined if it isn't
+ * A checkpoint with its values, from a listing. Unlike reading it, this doesn't bring an archived thread back. Undefined if it isn't
  * stored.
  */
 export async function listedCheckpoint(

@@ -13,7 +13,7 @@ export interface FoundThreads {
 
 /**
  * Goes through the list of threads for those whose ids contain a text, in any case: storages have no index of parts of ids. The page
- * ends early, perhaps empty, where many threads were looked at; its cursor then goes on behind them.
+ * ends early, perhaps empty, if many threads were looked at; its cursor then goes on after them.
  */
 export async function searchThreads(
   saver: TierSaver,
@@ -33,7 +33,7 @@ export async function searchThreads(
     for (const thread of page.threads) {
       if (!thread.threadId.toLowerCase().includes(wanted)) continue;
       threads.push(thread);
-      // What follows the last one is looked at again for the next page, which may have none.
+      // The threads after the last one are looked at again for the next page, which may be empty.
       if (threads.length === limit) return { threads, cursor: encodeCursor(thread) };
     }
     if (page.cursor === undefined) return { threads };

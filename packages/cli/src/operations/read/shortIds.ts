@@ -2,10 +2,10 @@
 const shortest = 8;
 
 /**
- * The shortest beginnings that tell ids apart, for a page of a listing that is sorted by id. Ids that begin alike are neighbours
- * there, so the page and the ids on both sides of it are enough to tell.
- * @param ids a page in descending order, and the one that follows it, if there is one
- * @param before the id that stands before the page
+ * The shortest beginnings by which ids differ, for a page of a listing that is sorted by id. Ids that begin alike are neighbours
+ * there, so it is enough to compare each id with the ones before and after it.
+ * @param ids the ids of a page in descending order, and the id after the page, if there is one
+ * @param before the id before the page
  * @returns the short id of each
  */
 export function shortIds(ids: readonly string[], before: string | undefined): Map<string, string> {

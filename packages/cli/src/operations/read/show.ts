@@ -16,10 +16,10 @@ import { dueNodes } from "./nextNodes.ts";
 import { waits, waitsAt } from "./waitsAt.ts";
 import { shownWrites, taskWrite, type ShownWrite } from "./shownWrites.ts";
 
-/** The least that a value gets of `maxBytes`, so that one sees what it is. */
+/** Each value gets at least this much of `maxBytes`, in bytes, so that it can be recognised. */
 const leastBytes = 200;
 
-/** Control channels whose values say no more than what runs next. */
+/** Control channels whose values only say what runs next. */
 const saysWhatIsNext = /^(branch|join):/;
 
 const isoTime = z.string().describe("ISO 8601.");
@@ -205,7 +205,7 @@ interface Wanted {
   readonly only: string | undefined;
   readonly path: string | undefined;
   readonly redaction: Redaction;
-  /** What was parsed before. */
+  /** Values that were parsed before. */
   readonly parsed: ParsedValues | undefined;
 }
 
@@ -233,7 +233,10 @@ async function channelsOf(state: State, { only, path, redaction, parsed }: Wante
   return found;
 }
 
-/** What is due. At the head, nodes whose tasks have ended aren't; before, the whole step is told, as `getStateHistory` does. */
+/**
+ * The nodes that are due. At the head, nodes whose tasks have ended are left out; at older checkpoints, the whole step is returned,
+ * as `getStateHistory` does.
+ */
 async function nextOf(state: State, pending: readonly ShownWrite[]): Promise<string[]> {
   const { at, head } = state.point;
   const ended = new Set(pending.flatMap(({ kind, node }) => (kind === "write" ? [node] : [])));

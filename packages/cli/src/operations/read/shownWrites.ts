@@ -19,7 +19,7 @@ export const taskWrite = z.object({
   ...valueView.shape,
 });
 
-/** A task's write that was read, and is yet to be cut. */
+/** A task's write that was read, but isn't cut yet. */
 export interface ShownWrite {
   readonly task: string;
   readonly node: string | undefined;
@@ -36,7 +36,7 @@ const kinds: Readonly<Record<string, ShownWrite["kind"]>> = {
 
 /**
  * The writes that are stored with a checkpoint, in the order in which LangGraph applies them.
- * @param child instead of what is pending: what this child of the checkpoint was made from
+ * @param child if given, returns the writes that this child of the checkpoint was made from, instead of the pending ones
  */
 export async function shownWrites(
   saver: TierSaver,
@@ -65,7 +65,7 @@ export async function shownWrites(
   return found;
 }
 
-/** The node of a task that was sent, whose path has its place among what was sent. */
+/** The node of a task that was sent. The task's path has its position among the sent ones. */
 function sentNode(taskPath: string, sent: readonly string[]): string | undefined {
   const place = /^~__pregel_push, (\d+), 0+$/.exec(taskPath)?.[1];
   return place === undefined ? undefined : sent[Number(place)];

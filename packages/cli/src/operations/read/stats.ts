@@ -14,12 +14,12 @@ import { Total } from "./total.ts";
 /** How many threads of a storage are counted at most. */
 const mostCounted = 20_000;
 
-/** How many states of each thread are read when a storage is measured. */
+/** How many states of each thread are read when a whole storage is measured. */
 const statesPerThread = 3;
 
 const day = 86_400_000;
 
-/** Tells how much is stored. */
+/** Reports how much is stored. */
 export const stats = operation({
   name: "stats",
   group: "look",
@@ -142,7 +142,7 @@ export const stats = operation({
   found: ({ threads }) => threads.failed > 0,
 });
 
-/** The channels as people know them: LangGraph's own, such as `__pregel_tasks`, are one row, at the place of the largest. */
+/** The channels for people: LangGraph's own, such as `__pregel_tasks`, are summed in one row, at the position of the largest. */
 function shownChannels(channels: Stats["channels"]): Stats["channels"] {
   const rows = new Map<string, { channel: string; values: number; bytes: number }>();
   for (const { channel: name, values, bytes } of channels) {
@@ -240,7 +240,7 @@ async function infoOf(saver: TierSaver, threadId: string): Promise<ThreadInfo> {
   return { threadId, revision, head, evicted: true, writtenAtMs: 0 };
 }
 
-/** At most so many items, spread evenly. */
+/** Chooses at most `most` items, spread evenly. */
 function spread<T>(items: readonly T[], most: number): T[] {
   const chosen = Math.min(most, items.length);
   return Array.from({ length: chosen }, (_, n) => items[Math.floor((n * items.length) / chosen)]!);

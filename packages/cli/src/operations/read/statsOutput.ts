@@ -3,7 +3,7 @@ import { z } from "zod";
 const count = z.number();
 const bytes = z.number().describe("Bytes as stored.");
 
-/** What stats tells. */
+/** The output of `stats`. */
 export const statsOutput = z.object({
   thread: z.string().optional().describe("Absent for a storage."),
   estimated: z

@@ -6,18 +6,18 @@ import { isRedacted, type Redaction } from "../values/redaction.ts";
 import { Records } from "./records.ts";
 import { waits, waitsAt } from "./waitsAt.ts";
 
-/** How many threads are looked into at the same time. */
+/** How many threads are read at the same time. */
 const together = 8;
 
 /** How many entries of a thread's metadata are shown at most: the first short ones. */
 const mostEntries = 6;
 const longestText = 60;
 
-/** Keys of metadata that LangGraph, LangChain and we write. What is left is the application's. */
+/** Keys of metadata that LangGraph, LangChain and we write. The other keys are the application's. */
 const notTheApplications =
   /^(?:source|step|parents|writes|thread_id|run_id|run_attempt|checkpoint_|langgraph_|ls_|lc_|__|merge$|edit$)/;
 
-/** What reading the head of a thread tells. */
+/** What is read from the head of a thread. */
 export const threadDetails = z.object({
   step: z.number().optional(),
   source: z.string().optional().describe("input, loop, update or fork."),
@@ -37,7 +37,7 @@ export const threadDetails = z.object({
 
 type ThreadDetails = z.output<typeof threadDetails>;
 
-/** What the heads of threads tell, keyed by thread. Archived and evicted ones are left out: reading would bring them back. */
+/** Details from the heads of threads, keyed by thread. Leaves out archived and evicted threads, because reading would bring them back. */
 export async function detailsOf(
   saver: TierSaver,
   threads: readonly ThreadInfo[],

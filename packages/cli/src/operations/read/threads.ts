@@ -117,8 +117,8 @@ export const threads = operation({
 const minute = 60_000;
 
 /**
- * When a thread was last written. A tier may know the minute only; the id of the head then tells when in it. Where the head wasn't made
- * in that minute, as in a fork, the minute stays.
+ * When a thread was last written. If a tier knows only the minute, the head's id gives the exact time. If the head wasn't made in
+ * that minute, as in a fork, the minute is returned.
  */
 function writtenMs({ head = "", writtenAtMs }: ThreadInfo): number {
   const madeMs = timeOfId(head);

@@ -3,10 +3,11 @@ import { layersOf } from "@stratigraph/core/internal";
 import type { Namespace, StackLayer } from "@stratigraph/core/tier";
 
 /**
- * Which tiers of a stack hold the records of some checkpoints; nothing for a tier that is no stack. Each tier is asked for one page.
- * @param before the id that the page begins before
+ * Returns which tiers of a stack hold the records of a page of checkpoints; nothing for a tier that isn't a stack. Asks each tier for
+ * one page.
+ * @param before the page has only ids that sort before this one
  * @param page ids of checkpoints, in descending order
- * @returns for each id `role:name` of the tiers; and the tiers that didn't answer
+ * @returns `of`: for each id the `role:name` of its tiers; `missing`: the tiers that didn't answer
  */
 export async function tiersHolding(
   tier: Tier,

@@ -12,7 +12,7 @@ const mostListed = 20;
 
 const day = 86_400_000;
 
-/** The figures of the threads that were measured, projected to all that were counted. */
+/** The figures of the measured threads, projected to all counted threads. */
 export class Total {
   readonly #factor: number;
   readonly #measured: readonly { readonly info: ThreadInfo; readonly measured: Measured }[];

@@ -5,11 +5,11 @@ import { join } from "node:path";
 /** One package, as the project in the working directory loads it. */
 export interface InstalledPackage {
   readonly name: string;
-  /** Absent if it isn't installed, or doesn't say. */
+  /** Absent if the package isn't installed, or states no version. */
   readonly version?: string | undefined;
   /** The oldest version that is supported; newer ones of the same major version are, too. */
   readonly oldest: string;
-  /** Versions that other packages load instead, where they differ. */
+  /** Different versions that other packages load instead. */
   readonly others: readonly string[];
 }
 
@@ -43,7 +43,7 @@ export function isSupported(version: string, oldest: string): boolean {
   return isNewer && version.split(".", 1)[0] === oldest.split(".", 1)[0];
 }
 
-/** The manifest of a package as the file `from` would load it. */
+/** The package.json of a package as the file `from` would load it. */
 function manifestOf(
   name: string,
   from: string,

@@ -12,8 +12,9 @@ export const waits = z
   );
 
 /**
- * What keeps the step that follows a checkpoint from ending: a task waits for an answer, or else one failed. What was answered, or ran
- * again and ended, is past. Where the thread has gone on from a question, nobody waits; a side branch may be promoted, and then it does.
+ * What keeps the step that follows a checkpoint from ending: a task that waits for an answer, or else one that failed. Tasks that
+ * were answered, or ran again and ended, don't count. A question waits only at the head or on a side branch, which may be promoted;
+ * elsewhere the thread has gone on from it.
  */
 export async function waitsAt(
   saver: TierSaver,

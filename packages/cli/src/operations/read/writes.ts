@@ -12,7 +12,7 @@ import { clipped, inlineText } from "../values/text.ts";
 import { viewOf } from "../values/view.ts";
 import { shownWrites, taskWrite, type ShownWrite } from "./shownWrites.ts";
 
-/** The least share of `maxBytes` that a value gets, so that one sees what it is. */
+/** Each value gets at least this share of `maxBytes`, in bytes, so that it can be recognised. */
 const leastBytes = 200;
 
 const task = z.object({

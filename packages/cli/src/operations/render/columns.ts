@@ -22,7 +22,7 @@ export function* columns(
 }
 
 /**
- * As {@link columns}, with a line of headings first, and without columns in which nothing stands.
+ * As {@link columns}, with a line of headings first, and without empty columns.
  * @param headings names of the columns; those that begin with ">" are aligned to the right
  */
 export function* table(headings: readonly string[], rows: readonly (readonly string[])[]): Iterable<string> {

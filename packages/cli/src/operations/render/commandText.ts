@@ -1,9 +1,9 @@
 import { shown } from "./columns.ts";
 
 /**
- * A command line of `stratigraph` that is suggested to people. Where a word begins with "-", it isn't taken for an option.
+ * A command line of `stratigraph` to suggest to people. A word that begins with "-" isn't taken for an option.
  * @param words ids and the like, which are other people's texts
- * @param flags options, as they are typed
+ * @param flags options, as a person types them
  */
 export function commandText(name: string, words: readonly string[], flags?: string): string {
   const given = words.map(shellWord);

@@ -27,9 +27,9 @@ export interface Execution {
 }
 
 /**
- * Runs a graph at the head of a thread, and says how it ended. Each checkpoint is stored before the next step begins, so that a run
- * that is stopped goes on from there, and one whose thread somebody else moved is refused.
- * @throws StratigraphError of the storage; what nodes throw is told in the result
+ * Runs a graph at the head of a thread, and says how it ended. Each checkpoint is stored before the next step begins. So a stopped
+ * run can go on from there, and a run whose thread somebody else moved is refused.
+ * @throws StratigraphError of the storage; errors of nodes are in the result
  */
 export async function execute(execution: Execution): Promise<Ended> {
   const { graph, threadId, steps, signal, timeoutMs, live } = execution;
@@ -40,7 +40,7 @@ export async function execute(execution: Execution): Promise<Ended> {
   for (let left = steps ?? 1; ; left -= 1) {
     const error = await failureOf(() => pass({ ...execution, input, signal: ends }));
     const state = await graph.getState(config);
-    // What was thrown while it was being stopped is how it was stopped.
+    // An error that is thrown while the run is being stopped only shows that it was stopped.
     if (ends.aborted && state.next.length > 0)
       return { state, pause: signal.aborted ? "stopped" : "timeout", error: undefined };
     if (error !== undefined && nameOf(error) === "GraphRecursionError")

@@ -8,7 +8,7 @@ import { openQuestions, ResumeCommand, type StateLike } from "./runnableGraph.ts
 /** How much of a question is shown, in bytes. */
 const shownBytes = 16_000;
 
-/** How LangGraph writes the id of a question. It takes an object whose keys all look so for answers by id, too. */
+/** How LangGraph writes the id of a question. LangGraph, too, takes an object for answers by id if all its keys have this form. */
 const idForm = /^[0-9a-f]{32}$/;
 
 /** A question of a node that waits for an answer. */
@@ -33,9 +33,10 @@ export async function interruptsOf(
 }
 
 /**
- * An answer as what is given to the graph.
+ * Turns an answer into the input of the graph.
  * @param answer to the only question, or an object of answers by the ids of questions
- * @throws InvalidOptionError if nothing waits, it isn't clear what is answered, or it names a question that doesn't wait
+ * @throws InvalidOptionError if no question waits, if it isn't clear which one is answered, or if the answer names one that doesn't
+ * wait
  */
 export function answersOf(state: StateLike, answer: unknown): ResumeCommand {
   const ids = new Set(openQuestions(state).map(({ id }) => id));

@@ -5,7 +5,7 @@ import { isObject } from "../values/records.ts";
 import { Redaction } from "../values/redaction.ts";
 import { shownValue, viewOf } from "../values/view.ts";
 
-/** Longest text of one event, in characters, and what values of nodes' own events are cut to, in bytes. */
+/** Longest text of one event, in characters; values of nodes' own events are cut to as many bytes. */
 const longestText = 4000;
 
 /** How many characters of texts and values are reported of one run at most: more than a person reads. */
@@ -20,7 +20,7 @@ export interface RanNode {
   ms: number;
 }
 
-/** Turns what LangGraph streams into events, and keeps which nodes ran and which checkpoints were told. */
+/** Turns LangGraph's stream into events, and records which nodes ran and which checkpoints were reported. */
 export class LiveEvents {
   readonly nodes: RanNode[] = [];
   /** Ids of checkpoints of the root namespace. */
@@ -49,7 +49,8 @@ export class LiveEvents {
   }
 
   /**
-   * Says how those ended of which it wasn't told: a stream that fails drops what nobody has read yet. What hasn't ended was stopped.
+   * Reports the ends of tasks that the stream didn't report, because a failing stream drops its unread parts. Tasks that haven't
+   * ended count as stopped.
    * @param tasks the tasks in the present state
    */
   end(tasks: readonly TaskSnapshot[]): void {
@@ -75,7 +76,7 @@ export class LiveEvents {
     }
     const { error, interrupts = [] } = task;
     const failed = error !== null && error !== undefined;
-    // LangGraph aborts what runs beside a task that failed. Whether it had ended nevertheless, the state says in the end.
+    // LangGraph aborts the other tasks of a step if one fails. In the end, the state shows whether they ended nevertheless.
     if (failed && isAbort(error)) return;
     this.#ended(id, failed ? "failed" : interrupts.length > 0 ? "interrupted" : "ended");
   }

@@ -4,7 +4,7 @@ import { configOf } from "@stratigraph/core/internal";
 import type { Address } from "@stratigraph/core/tier";
 import { onSaver, type RunnableGraph } from "./runnableGraph.ts";
 
-/** A graph on a copy of one checkpoint in this process's memory, where trying something changes nothing that is stored. */
+/** A graph on a copy of one checkpoint in this process's memory. Running it changes nothing that is stored. */
 export interface Rehearsal {
   readonly graph: RunnableGraph;
   readonly saver: TierSaver;
@@ -12,9 +12,10 @@ export interface Rehearsal {
 }
 
 /**
- * Copies a checkpoint into memory, for what is to be tried before it is done. Only the root namespace is copied: subgraphs begin anew.
+ * Copies a checkpoint into memory, so that something can be tried before it is done. Only the root namespace is copied: subgraphs
+ * begin anew.
  * @param point the checkpoint; undefined for a thread that doesn't exist yet
- * @param isHead whether it is the head. Before, its step is as if it had not begun
+ * @param isHead whether it is the head. If not, its pending writes aren't copied, as if its step had not begun
  */
 export async function rehearsal(
   graph: RunnableGraph,
@@ -35,7 +36,7 @@ export async function rehearsal(
     .filter(([name, channel]) => channel?.lc_graph_name === "DeltaChannel" && !(name in values))
     .flatMap(([name]) => (checkpoint.channel_versions[name] === undefined ? [] : [name]));
   if (deltas.length > 0) {
-    // Its value is in writes of earlier checkpoints, which aren't copied.
+    // The value of a DeltaChannel is in writes of earlier checkpoints, which aren't copied.
     const state = (await graph.getState(config)).values as Readonly<Record<string, unknown>>;
     for (const name of deltas) values[name] = new DeltaSnapshot(state[name]);
   }

@@ -21,7 +21,7 @@ import type { RunnableGraph, StateLike } from "./runnableGraph.ts";
 import { renderRun, runOutput, type RunOutput } from "./runOutput.ts";
 import { mostListed, writtenSince } from "./written.ts";
 
-/** Longest message of an error that is told, in characters. */
+/** Longest message of an error in the output, in characters. */
 const longestMessage = 4000;
 
 /** Runs a graph on a thread. */
@@ -147,7 +147,7 @@ interface Given {
   readonly resume: string | undefined;
 }
 
-/** What the graph is given: an input, an answer, or null to go on. */
+/** The input of the graph: a new input, an answer, or null to go on. */
 async function givenInput(
   graph: RunnableGraph,
   saver: TierSaver,
@@ -159,7 +159,7 @@ async function givenInput(
   return answersOf(state, await givenValue(saver, "resume", resume));
 }
 
-/** The state in which nodes wait to run: with an input, the state of a copy in memory that was given it. */
+/** The state before the next step. With an input, this is the state of a copy in memory that was given the input. */
 async function due(
   graph: RunnableGraph,
   saver: TierSaver,

@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { MergeableGraph } from "@stratigraph/branch";
 
-/** What a graph tells of one task of a step. */
+/** What a graph's state says of one task of a step. */
 export interface TaskSnapshot {
   readonly id: string;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface TaskSnapshot {
   readonly result?: unknown;
 }
 
-/** What a graph tells of its state. */
+/** The parts of a graph's state that are used here. */
 export interface StateLike {
   readonly values: unknown;
   readonly next: readonly string[];
@@ -33,22 +33,22 @@ export interface OpenQuestion {
   readonly value: unknown;
 }
 
-/** The questions that wait. A task that was answered and has ended still lists what it had asked. */
+/** The questions that wait. Not those of a task that was answered and has ended, which still lists them. */
 export function openQuestions({ next, tasks }: StateLike): OpenQuestion[] {
   return tasks
     .filter(({ name, result }) => result === undefined && next.includes(name))
     .flatMap(({ name, interrupts }) => interrupts.map(({ id = "", value }) => ({ id, node: name, value })));
 }
 
-/** The graph on another saver. The graph itself is left as it is, since others may be running it. */
+/** A copy of the graph on another saver. The graph itself isn't changed, because others may be running it. */
 export function onSaver(graph: RunnableGraph, checkpointer: unknown): RunnableGraph {
   const copy: RunnableGraph = Object.create(Object.getPrototypeOf(graph) as object) as RunnableGraph;
   return Object.assign(copy, graph, { checkpointer });
 }
 
 /**
- * An answer to interrupts, as LangGraph recognises one. It isn't made with LangGraph's own class, because the graph may come from
- * another copy of LangGraph than the one that would be found here.
+ * An answer to interrupts that LangGraph recognises. LangGraph's own class isn't used, because the graph may be from another copy of
+ * LangGraph than the one that is loaded here.
  */
 export class ResumeCommand {
   readonly lg_name = "Command";

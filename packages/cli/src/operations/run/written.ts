@@ -14,7 +14,7 @@ export interface Written {
  * The checkpoints that a thread has got since a run began.
  * @param before the head before the run
  * @param told ids of the checkpoints that the run reported
- * @throws CheckpointConflictError if what the run wrote isn't on the main line: another writer was first
+ * @throws CheckpointConflictError if the run's checkpoints aren't on the main line, because another writer was first
  */
 export async function writtenSince(
   saver: TierSaver,

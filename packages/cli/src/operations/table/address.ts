@@ -19,9 +19,10 @@ export interface ResolvedPoint extends Point {
 const forms = "head, head~3, step:12, lost:1, or the beginning of a checkpoint's id";
 
 /**
- * Finds what an address means. `ada` is the head of the thread ada. Behind the last @ stands one of its checkpoints: `ada@head~3`
- * (three steps back from the head), `ada@step:12` (on the main line), `ada@lost:1` (the newest side branch), `ada@1ef4f79` (the
- * beginning of an id that no other checkpoint has). A thread whose id is the whole text comes first.
+ * Finds what an address means. `ada` is the head of the thread ada. After the last @, it names one of the thread's checkpoints:
+ * `ada@head~3` (three steps back from the head), `ada@step:12` (on the main line), `ada@lost:1` (the newest side branch),
+ * `ada@1ef4f79` (the beginning of an id that no other checkpoint has). If there is a thread whose id is the whole text, that one is
+ * meant.
  * @throws InvalidAddressError; NotFoundError if there is no such thread or checkpoint
  */
 export async function resolvePoint(saver: TierSaver, input: AddressInput): Promise<ResolvedPoint> {
@@ -76,8 +77,8 @@ export async function* mainLine(
   { threadId, namespace, head }: Where,
 ): AsyncGenerator<CheckpointRecord> {
   let wanted = head;
-  // A parent nearly always follows in the listing, as ids grow with time. Where a clock was set back, it came before: side branches, and
-  // what stands between, are kept until it is known that nothing leads there.
+  // A parent nearly always follows in the listing, because ids grow with time. If a clock was set back, it came earlier. So side branches
+  // and other passed records are kept until it is known that nothing leads to them.
   const passed = new Map<string, CheckpointRecord>();
   for await (const { record } of saver.tier.list({ threadId, namespace, recordsOnly: true })) {
     passed.set(record.checkpointId, record);

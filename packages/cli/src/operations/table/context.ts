@@ -4,7 +4,7 @@ import type { ParsedValues } from "../values/parsedValues.ts";
 import type { RunEvent } from "./events.ts";
 import type { SignOptions } from "@stratigraph/journal";
 
-/** How far a long operation is. */
+/** The progress of a long operation. */
 export interface Progress {
   readonly done: number;
   /** Absent if nobody knows how many there are. */
@@ -20,7 +20,7 @@ export interface Context {
   /** The saver of the storage in use, opened at the first call. */
   saver(): Promise<TierSaver>;
   /**
-   * Another storage of ours: a URL, or the name of an environment of the config. Closed by whoever made the context.
+   * Another storage of ours: a URL, or the name of an environment of the config. The maker of the context closes it.
    * @throws InvalidOptionError; StratigraphError if it can't be opened
    */
   open(place: string): Promise<TierSaver>;
@@ -29,7 +29,7 @@ export interface Context {
    * @throws StratigraphError "NOT_FOUND" if the config names no such graph
    */
   graph(name?: string): Promise<RunnableGraph>;
-  /** Aborted to end a long operation after the thread it is at: it then returns with a cursor from which it can go on. */
+  /** Aborted to end a long operation after the current thread: it then returns a cursor from which it can go on. */
   readonly signal: AbortSignal;
   /** Called every now and then with the progress of a long operation. */
   progress(progress: Progress): void;
@@ -37,11 +37,11 @@ export interface Context {
   emit?(event: RunEvent): void;
   /** Paths of values that aren't shown, such as `messages.*.content`. */
   readonly redact: readonly string[];
-  /** Long values that were looked at last, where somebody looks around in them. Absent: each look reads and parses anew. */
+  /** The long values that were shown last, for a person who browses in them. Absent: each call reads and parses them again. */
   readonly parsed?: ParsedValues | undefined;
-  /** The keys that journals are signed with, where they are: to verify trails, and to write answers into them. */
+  /** The keys that journals are signed with, if there are any: to verify trails, and to write answers into them. */
   readonly sign?: SignOptions | undefined;
-  /** The folder in which relative paths of inputs begin, such as that of a file to export to. Absolute. */
+  /** The absolute path of the folder for relative paths in inputs, such as that of a file to export to. */
   readonly cwd: string;
   /** Where the settings came from, for people: "stratigraph.config.ts", "STRATIGRAPH_URL", … */
   readonly origin: string;

@@ -1,4 +1,4 @@
-/** What happens while an operation runs a graph: JSON, and of bounded size. */
+/** An event while an operation runs a graph. It is JSON of bounded size. */
 export type RunEvent =
   | {
       readonly type: "node";
@@ -8,23 +8,23 @@ export type RunEvent =
       /** The subgraphs it is in, joined with "|"; "" at the root. */
       readonly namespace: string;
       readonly state: "started" | "ended" | "failed" | "interrupted";
-      /** How long it took; not when it started. */
+      /** How long it took; absent when it starts. */
       readonly ms?: number;
     }
   | {
       readonly type: "message";
       readonly node: string;
       readonly namespace: string;
-      /** Of the message: its parts have the same one. */
+      /** The message's id: all its parts have the same one. */
       readonly id?: string;
       /** "human", "ai", "tool", … */
       readonly role: string;
-      /** The text that is new; cut where it is long, and absent if values are redacted. */
+      /** The new text; cut if it is long, and absent if values are redacted. */
       readonly text?: string;
       /** Names of the tools that it calls. */
       readonly calls?: readonly string[];
     }
-  /** What a node told of itself, as the serde's JSON. */
+  /** An event that a node itself emitted, as the serde's JSON. */
   | { readonly type: "custom"; readonly namespace: string; readonly value?: unknown }
   /** A checkpoint of the root namespace was written. */
   | {
@@ -33,5 +33,5 @@ export type RunEvent =
       readonly step?: number;
       readonly next: readonly string[];
     }
-  /** Told once: texts and values are left out from now on, because there were so many. */
+  /** Emitted once: texts and values are left out from now on, because there were too many. */
   | { readonly type: "omitted" };

@@ -31,10 +31,10 @@ export function flag(description: string) {
   return z.preprocess(fromText, z.boolean()).default(false).describe(description);
 }
 
-/** Most that is shown at once, in bytes. */
+/** How much is shown at once at most, in bytes. */
 export const mostBytes = 50_000_000;
 
-/** How much of values to show in all, in bytes. */
+/** How many bytes of values to show in total. */
 export function maxBytes(description: string) {
   return z.coerce.number().int().min(1000).max(mostBytes).default(64_000).describe(description);
 }

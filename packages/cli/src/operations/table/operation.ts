@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { Context } from "./context.ts";
 
-/** What an operation does to stored threads: reads them, writes to them, or takes something away for good. */
+/** What an operation does to stored threads: reads them, writes to them, or removes something for good. */
 export type Effect = "read" | "write" | "destroy";
 
-/** Under which heading an operation is listed. */
+/** The heading under which an operation is listed. */
 export type Group = "look" | "change" | "storage" | "transfer";
 
 /**
@@ -18,18 +18,19 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodO
   readonly summary: string;
   readonly effect: Effect;
   readonly group: Group;
-  /** Input fields that a command line takes by position, in this order. A last one that is a list takes all that follow. */
+  /** Input fields that a command line takes by position, in this order. If the last one is a list, it takes all remaining words. */
   readonly args?: readonly string[];
   /** Command lines that work, each beginning with "stratigraph". */
   readonly examples: readonly string[];
   /**
-   * Every field has a description. Numbers and booleans are coerced, as HTTP queries and command lines are text. An operation with
-   * the effect "destroy" has a field `dryRun`, with which it only tells what would go; one that has `apply` too does nothing without it.
+   * Every field has a description. Numbers and booleans are coerced, because HTTP queries and command lines are text. An operation
+   * with the effect "destroy" has a field `dryRun`, with which it only reports what it would remove. If it also has `apply`, it
+   * changes nothing without it.
    */
   readonly input: I;
   /**
-   * Input of a walk over all pages, where nothing else was given: an order in which what is written to between two pages isn't missed.
-   * Default: none.
+   * Default input of a walk over all pages: an order in which a thread that is written to between two pages isn't missed. Default:
+   * none.
    */
   readonly whole?: Readonly<Record<string, unknown>>;
   /** JSON. An output in pages has `items`, and `cursor` if there are more. */
@@ -38,9 +39,9 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodO
   run(input: z.output<I>, context: Context): Promise<z.input<O>>;
   /** The output for people, as lines of plain text: columns or a tree. */
   render(output: z.output<O>): Iterable<string>;
-  /** Whether the operation found what somebody has to look at: differences, damage, conflicts. A command then exits with 2. */
+  /** Whether the operation found something that a person has to look at: differences, damage, conflicts. A command then exits with 2. */
   found?(output: z.output<O>): boolean;
-  /** Whether a dry run reported that there is nothing to do, so that nobody has to be asked. */
+  /** Whether a dry run reported that there is nothing to do, so that no confirmation is needed. */
   isIdle?(planned: z.output<O>, input: Readonly<Record<string, unknown>>): boolean;
 }
 

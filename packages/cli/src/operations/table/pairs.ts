@@ -3,7 +3,7 @@ import { z } from "zod";
 /** A text such as `user=anna`. */
 export const pair = z.string().regex(/^[^=]+=/, "write key=value");
 
-/** Pairs as an object. What follows the first "=" is the value. */
+/** Pairs as an object. The value is the text after the first "=". */
 export function pairs<T>(texts: readonly string[], valueOf: (text: string) => T): Record<string, T> {
   return Object.fromEntries(
     texts.map((text) => {

@@ -6,8 +6,8 @@ import type { Operation } from "./operation.ts";
 import { staysDry } from "./staysDry.ts";
 
 /**
- * Checks the input, runs the operation, and checks its output. This is how every front runs operations. What one reads that changes
- * nothing stays where it is: nothing is restored from the archive, or copied into hot tiers.
+ * Checks the input, runs the operation, and checks its output. This is how every front runs operations. An operation that only reads
+ * moves no data: nothing is restored from the archive, or copied into hot tiers.
  * @param given input as it came in: unchecked
  * @throws InvalidInputError that names every wrong field; what the operation throws
  */
@@ -50,7 +50,10 @@ interface Issue {
   readonly expected: string;
 }
 
-/** The first issue of each field, and how many more the field has: something else than a report is wrong in every part of it. */
+/**
+ * The first issue of each field, and the number of its further ones: an object that isn't a report, for example, is wrong in every
+ * part.
+ */
 function firstOfEach(issues: readonly Issue[]): (Issue & { readonly more: number })[] {
   const fields = new Map<string, Issue & { more: number }>();
   for (const issue of issues) {
@@ -86,7 +89,7 @@ function wrongInput(
   );
 }
 
-/** What was expected in the place of a value, and what was found: the schema's own words are for programmers. */
+/** Says what was expected and what was found. The schema's own message is for programmers. */
 function expectedBy(issue: z.core.$ZodIssue, found: unknown): string {
   switch (issue.code) {
     case "invalid_type":

@@ -63,7 +63,7 @@ export const copyOutput = z.object({
 
 type CopyResult = z.input<typeof copyOutput>;
 
-/** What a dry run answers. */
+/** The output of a dry run. */
 export function planned(plan: NonNullable<CopyResult["plan"]>): CopyResult {
   return {
     dryRun: true,
@@ -108,7 +108,7 @@ export function copyOptions({ thread, skipVerify, cursor }: CopyInput, context: 
   };
 }
 
-/** Most rows of each kind that are shown. */
+/** How many rows of each kind are shown at most. */
 const mostShown = 20;
 
 /** A copy for people. */
@@ -166,7 +166,7 @@ function count(n: number, what: string): string {
   return `${n} ${what}${n === 1 ? "" : "s"}`;
 }
 
-/** Whether somebody has to look at a copy. */
+/** Whether a person has to look at the result of a copy. */
 export function foundInCopy(output: z.output<typeof copyOutput>): boolean {
   return output.differences.length + output.diverged.length + output.mixedUp.length > 0;
 }

@@ -12,11 +12,11 @@ import {
   renderCopy,
 } from "./copyFields.ts";
 
-/** Takes threads elsewhere. */
+/** Exports threads. */
 export const exportOperation = operation({
   name: "export",
   group: "transfer",
-  // It changes nothing here, but writes to wherever it is told.
+  // It changes nothing in the storage, but writes to the given destination.
   effect: "write",
   summary: "Write threads of this storage to a file, or to another saver.",
   args: ["to"],

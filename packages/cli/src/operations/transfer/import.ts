@@ -11,7 +11,7 @@ import {
   renderCopy,
 } from "./copyFields.ts";
 
-/** Brings threads from elsewhere. */
+/** Imports threads. */
 export const importOperation = operation({
   name: "import",
   group: "transfer",

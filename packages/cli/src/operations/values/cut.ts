@@ -3,8 +3,8 @@ import { contentKey, isObject, type JsonObject } from "./records.ts";
 import type { Found } from "./resolve.ts";
 
 /**
- * Stands in cut JSON for what was left out. No value is mistaken for it, because the serde escapes data that looks like a record of
- * its own; and a serde that is given it refuses it.
+ * Replaces a part that was left out of JSON. No value is mistaken for it, because the serde escapes data that looks like one of its
+ * records. A serde that is given this record refuses it.
  */
 export interface CutRecord {
   readonly lc: 2;
@@ -36,7 +36,7 @@ const recordBytes = 60;
 /** A list that is cut shows at least this many items if they are short enough, so that one long item doesn't hide all others. */
 const fewestItems = 8;
 
-/** A value from which on measuring it takes longer than remembering its size, in bytes. */
+/** From this size on, in bytes, measuring a value again takes longer than looking up its remembered size. */
 const worthRemembering = 10_000;
 
 /** Size of an empty array or object as JSON, in bytes. */
@@ -55,7 +55,7 @@ export function cut({ value, path, from }: Found, maxBytes: number, bytes?: numb
   return new Cutter().cut(value, maxBytes, path, { from, bytes });
 }
 
-/** Shares out a budget: those who need less than an equal share get what they need, and the others share the rest equally. */
+/** Shares out a budget: needs below an equal share are met, and the others share the rest equally. */
 export function shares(needs: readonly number[], budget: number): number[] {
   const given: number[] = needs.map(() => 0);
   const ascending = needs.map((need, n) => ({ need, n })).sort((a, b) => a.need - b.need);
@@ -70,7 +70,7 @@ export function shares(needs: readonly number[], budget: number): number[] {
 
 /** What is known of a value that is cut. */
 interface Known {
-  /** The position of its first item or character, where it is a slice. Default 0. */
+  /** The position of its first item or character if it is a slice. Default 0. */
   readonly from?: number;
   /** Its size as JSON, in bytes. */
   readonly bytes?: number | undefined;
@@ -217,7 +217,10 @@ function record(path: string, bytes: number): CutRecord {
   return { lc: 2, type: "sg:cut", path, bytes };
 }
 
-/** Texts that JSON writes as they are, in as many bytes as characters. Most texts are, and this is many times as fast as writing them. */
+/**
+ * Matches texts that JSON writes unchanged, one byte for each character. Most texts are, and this test is many times as fast as
+ * writing them.
+ */
 const plain = /^[ !#-[\]-~]*$/;
 
 /** As {@link textBytes}. What is longer than `most` isn't looked at: any number above `most` stands for it. */

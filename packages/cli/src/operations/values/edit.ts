@@ -7,11 +7,11 @@ import { isRedacted } from "./redaction.ts";
 import { replaced } from "./resolve.ts";
 import { jsonOf } from "./view.ts";
 
-/** Most levels of JSON that is given, which are those that the serde reads back. */
+/** How many levels JSON that is given may have at most: as many as the serde can read back. */
 const mostLevels = 3000;
 
 /**
- * The value that a channel has once a part of it was set, revived by the saver's serde: a message stays a message.
+ * The value of a channel after a part of it is set, revived by the saver's serde: a message stays a message.
  * @param before the value before; absent if the channel has none
  * @param path of the part; empty for the whole value
  * @param text the new part, as JSON of the serde
@@ -39,7 +39,7 @@ export async function edited(
   return await fitting(saver, hadMessages, root);
 }
 
-/** The revived value. Where messages were, there have to be messages: the graph would fail with anything else. */
+/** The revived value. Messages may only be replaced by messages: the graph would fail with anything else. */
 async function fitting(saver: TierSaver, hadMessages: boolean, json: unknown): Promise<unknown> {
   const next = await revived(saver, "value", json);
   if (!hadMessages || (Array.isArray(json) && json.every(isMessage))) return next;
@@ -63,7 +63,7 @@ export async function givenValue(saver: TierSaver, field: string, text: string):
   return await revived(saver, field, parsed(field, text));
 }
 
-/** As {@link givenValue}, of JSON that was parsed already. @throws InvalidOptionError */
+/** As {@link givenValue}, for JSON that is already parsed. @throws InvalidOptionError */
 export async function givenJson(saver: TierSaver, field: string, json: unknown): Promise<unknown> {
   refuseUnfit(field, json);
   return await revived(saver, field, json);
@@ -101,7 +101,7 @@ function refuseUnfit(field: string, value: unknown): void {
   );
 }
 
-/** Goes down level by level, as a function that calls itself would need a stack as deep as the value. */
+/** Goes down level by level: a recursive function would need a stack as deep as the value. */
 function isDeeperThan(value: unknown, levels: number): boolean {
   let level = [value];
   for (let depth = 0; level.length > 0; depth += 1) {

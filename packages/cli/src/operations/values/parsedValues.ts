@@ -1,11 +1,11 @@
 import type { ParsedValue } from "./view.ts";
 
-/** A value from which on reading and parsing it takes longer than a look at it should, in bytes as JSON. */
+/** From this size on, in bytes as JSON, reading and parsing a value takes longer than showing a part of it should. */
 const longValue = 500_000;
 
 /**
- * JSON of the long values that were looked at last. Who looks around in one asks for part after part of it, and each would have to be
- * read and parsed as a whole. Nobody may change what is in here.
+ * JSON of the long values that were shown last. A person who browses in one asks for part after part, and each time the whole value
+ * would have to be read and parsed. The JSON in here must not be changed.
  */
 export class ParsedValues {
   readonly #most: number;
@@ -17,7 +17,7 @@ export class ParsedValues {
     this.#most = most;
   }
 
-  /** @param name identifies the value: other values have other names */
+  /** @param name identifies the value: different values have different names */
   get(name: string): ParsedValue | undefined {
     const found = this.#values.get(name);
     if (found === undefined) return undefined;
@@ -26,7 +26,7 @@ export class ParsedValues {
     return found;
   }
 
-  /** Keeps a value if it is a long one, and drops those that weren't asked for for the longest time if they are too many. */
+  /** Keeps a value if it is long. Drops the least recently used ones if there are too many. */
   set(name: string, value: ParsedValue): void {
     if (value.bytes < longValue || value.bytes > this.#most || this.#values.has(name)) return;
     this.#values.set(name, value);

@@ -6,7 +6,7 @@ export interface Slice {
   readonly to?: number | undefined;
 }
 
-/** One step into a value: a property, an index (from the end where it is negative), or a slice. */
+/** One step into a value: a property, an index (from the end if it is negative), or a slice. */
 export type Segment = string | number | Slice;
 
 /** Where something is in a value. A channel's name may come first. */
@@ -53,7 +53,7 @@ function keyOf(quoted: string): string | undefined {
   }
 }
 
-/** Writes a path as {@link parsePath} reads it. */
+/** Writes a path in the form that {@link parsePath} reads. */
 export function formatPath(path: Path): string {
   return path.map((segment, n) => formatSegment(segment, n === 0)).join("");
 }

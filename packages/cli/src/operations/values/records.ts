@@ -1,7 +1,7 @@
 /** An object of the serde's JSON. */
 export type JsonObject = Record<string, unknown>;
 
-/** Whether a part of the serde's JSON is an object, a record of the serde or not. */
+/** Whether a part of the serde's JSON is an object, including records of the serde. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -29,8 +29,8 @@ const wrappers: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * In which property the content of a serde's record is. Paths don't name it, so that `messages[3].content` is the content of a
- * message although its JSON has it under `kwargs`. Undefined for what isn't such a record.
+ * The name of the property that holds the content of a serde's record. Paths leave it out: `messages[3].content` is the content of a
+ * message, although its JSON has it under `kwargs`. Undefined if the value isn't such a record.
  */
 export function contentKey(value: unknown): string | undefined {
   if (isLangChain(value)) return "kwargs";
@@ -51,7 +51,7 @@ export function isCollection(value: JsonObject): boolean {
   );
 }
 
-/** Where the content of a value is held, with all records around it taken off: an array, a plain object, a text, … */
+/** The content of a value, without the records around it: an array, a plain object, a text, … */
 export function contentOf(value: unknown): unknown {
   let at = value;
   for (let key = contentKey(at); key !== undefined; key = contentKey(at)) {

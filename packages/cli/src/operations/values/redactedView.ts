@@ -2,7 +2,7 @@ import type { Typed } from "@stratigraph/core/internal";
 import { redactedRecord } from "./redaction.ts";
 import type { ValueView } from "./view.ts";
 
-/** What is shown of a value of which nothing may be shown. */
+/** The view of a value that is hidden as a whole. */
 export function redactedView([type, bytes]: Typed): ValueView {
   return { type, bytes: bytes.length, value: redactedRecord };
 }

@@ -36,8 +36,8 @@ export class Redaction {
   }
 
   /**
-   * How many steps of the way to a part of a channel may be told: what is behind them is hidden as a whole, so that names of
-   * properties and ids of items are a part of it. All of them where nothing on the way is hidden.
+   * How many steps of the way to a part of a channel may be shown. What follows them is hidden as a whole, including names of
+   * properties and ids of items. If nothing on the way is hidden, all steps may be shown.
    * @param at where in the channel the part is. "*" stands for an item whose position isn't known
    */
   shownSteps(channel: string, at: Path): number {
@@ -95,14 +95,14 @@ function names(segment: Path[number] | undefined, key: string | number): boolean
 }
 
 /**
- * How steps stand to a path that is hidden: what is behind so many of them is hidden, they lead to where the path goes on ("above"),
- * or elsewhere ("apart").
+ * Compares the steps to a part with a hidden path. Returns after how many steps everything is hidden; "above" if what is hidden is
+ * further below; "apart" if it is elsewhere.
  */
 function hiddenAfter(steps: Path, path: Path): number | "above" | "apart" {
   for (const [n, step] of steps.entries()) {
     const segment = path[n];
     if (segment === undefined) return n;
-    // If the path expects a property and this may be a list, all of it is taken out, as in `below`.
+    // If the path expects a property and this may be a list, the whole list is taken out, as in `below`.
     if (isPosition(step) && segment !== "*" && !isPosition(segment)) return n;
     if (step !== "*" && (typeof step === "object" || !names(segment, step))) return "apart";
   }
@@ -113,7 +113,7 @@ function isPosition(segment: Path[number]): boolean {
   return typeof segment !== "object" && /^\d+$/.test(String(segment));
 }
 
-/** Redacts a part that is `at` so many steps below where `path` begins. */
+/** Redacts a part. `at` are the steps to it from where `path` begins. */
 function within(value: unknown, at: Path, path: Path): unknown {
   const found = hiddenAfter(at, path);
   if (found === "apart") return value;
@@ -121,8 +121,8 @@ function within(value: unknown, at: Path, path: Path): unknown {
 }
 
 /**
- * Redacts what `path` leads to. Where the value has another form than the path expects, such as a text where a message could be, the
- * whole of it is taken out: rather too much than too little.
+ * Redacts what `path` leads to. If the value has another form than the path expects, such as a text in place of a message, the whole
+ * value is taken out: rather too much than too little.
  */
 function below(value: unknown, path: Path): unknown {
   const [segment, ...rest] = path;

@@ -4,9 +4,9 @@ import { contentOf, isObject, type JsonObject } from "./records.ts";
 /** What a path leads to. */
 export interface Found {
   readonly value: unknown;
-  /** The path with indexes counted from the beginning, and without a slice at its end. */
+  /** The path, with indexes counted from the beginning, and without the slice at its end. */
   readonly path: Path;
-  /** The position of the first item or character, where the path ends with a slice. */
+  /** The position of the first item or character if the path ends with a slice; otherwise 0. */
   readonly from: number;
 }
 
@@ -30,9 +30,9 @@ export function resolve(value: unknown, path: Path): Found | undefined {
 }
 
 /**
- * Puts a value where a path leads. Changes `root`, unless the path is empty.
- * @returns the changed root; undefined if the path leads nowhere. A new property may be its last part, or the index behind a
- * list's last item
+ * Sets the value at a path. Changes `root`, unless the path is empty.
+ * @returns the changed root; undefined if the path leads nowhere. Its last part may be a new property, or the index after a list's
+ * last item
  */
 export function replaced(root: unknown, path: Path, value: unknown): unknown {
   const [last, ...before] = path.toReversed();
@@ -54,7 +54,7 @@ function isSlice(segment: Segment): segment is Slice {
   return typeof segment === "object";
 }
 
-/** The own key of an array or object that a segment means. */
+/** The index or own key that a segment means in an array or object. */
 function keyIn(content: unknown, segment: string | number): string | number | undefined {
   if (Array.isArray(content)) return indexIn(content, segment, content.length - 1);
   if (!isObject(content)) return undefined;

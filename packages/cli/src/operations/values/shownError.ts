@@ -4,7 +4,7 @@ import { contentOf, isObject } from "./records.ts";
 import { redactedText, type Redaction } from "./redaction.ts";
 import { jsonOf, shownValue, type Shown } from "./view.ts";
 
-/** What is shown of an error that a task threw: not what it says, where anything is redacted, as it may repeat that. */
+/** The view of an error that a task threw. If anything is redacted, its text isn't shown, because it may repeat redacted values. */
 export function shownError(typed: Typed, redaction: Redaction): Shown {
   if (!redaction.isActive) return shownValue(ERROR, typed, redaction)!;
   const content = contentOf(jsonOf(typed)?.value);

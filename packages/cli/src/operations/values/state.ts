@@ -11,13 +11,13 @@ export interface ChannelState {
   /** The serde's format and bytes. */
   readonly stored: Typed;
   /**
-   * Set for a DeltaChannel that the checkpoint holds no value of. Its reducer isn't known here, so the value is an approximation: the
-   * last stored value, followed by everything written since.
+   * True for a DeltaChannel of which the checkpoint holds no value. Its reducer isn't known here, so the value is an approximation:
+   * the last stored value, followed by everything written since.
    */
   readonly rebuilt: boolean;
 }
 
-/** The state at one checkpoint, its values read one by one when they are asked for. */
+/** The state at one checkpoint. Its values are read one by one when they are asked for. */
 export class State {
   readonly saver: TierSaver;
   readonly point: ReadPoint;
@@ -29,7 +29,7 @@ export class State {
     this.#deltas = deltaChannels(point.body, point.metadata);
   }
 
-  /** Reads a checkpoint, without the saver's noting that it was handed out. @throws NotFoundError, EvictedError, CorruptionError */
+  /** Reads a checkpoint without the saver recording that it was handed out. @throws NotFoundError, EvictedError, CorruptionError */
   static async read(saver: TierSaver, point: Point): Promise<State> {
     return new State(saver, await readPoint(saver, point));
   }
@@ -43,7 +43,7 @@ export class State {
     return names.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
   }
 
-  /** What is known of a channel without reading its value; undefined if the checkpoint doesn't name it. */
+  /** The version of a channel, and the hash of its value if it has one; undefined if the checkpoint doesn't name it. */
   entry(
     name: string,
   ): { readonly version: ChannelState["version"]; readonly hash: BlobHash | undefined } | undefined {
@@ -69,7 +69,7 @@ export class State {
     return { channel: name, version, stored: typed, rebuilt: true };
   }
 
-  /** As {@link channel}. @throws NotFoundError if it has no value, which names those that have one */
+  /** As {@link channel}. @throws NotFoundError if it has no value; the error names the channels that have one */
   async existing(name: string): Promise<ChannelState> {
     const found = await this.channel(name);
     if (found !== undefined) return found;

@@ -27,7 +27,7 @@ export function* valueLines(value: unknown): Generator<string> {
   else yield* blockLines(value);
 }
 
-/** The serde's JSON on one line: records of the serde as what they stand for. */
+/** The serde's JSON on one line. Records of the serde are shown as the values that they stand for. */
 export function inlineText(value: unknown): string {
   if (isCut(value)) return cutText(value);
   if (isRedacted(value)) return "(redacted)";
@@ -59,7 +59,7 @@ function keyText(key: string): string {
   return /^[\p{L}_$…][\p{L}\p{N}_$-]*$/u.test(key) ? key : shown(JSON.stringify(key));
 }
 
-/** The name of what a record of the serde stands for; undefined for plain data. */
+/** The name of the thing that a record of the serde stands for; undefined for plain data. */
 function nameOf(value: JsonObject): string | undefined {
   if (isLangChain(value)) return shown(String(value.id.at(-1)));
   if (value["lc"] !== 2 || typeof value["type"] !== "string") return undefined;
@@ -98,7 +98,7 @@ function* blockLines(value: unknown, before = "", after = ""): Generator<string>
   yield `${indent.slice(2)}${closes}${after}`;
 }
 
-/** A message as who said what, with the tools that it calls. */
+/** A message: its author, its content, and the tools that it calls. */
 function* messageLines(message: Message): Generator<string> {
   const { content, tool_calls: calls, id } = message.kwargs;
   const [first = "", ...rest] = saidLines(content);
@@ -135,7 +135,7 @@ function saidLines(content: unknown): string[] {
   });
 }
 
-/** A text that has at most so many UTF-16 units, the last one of which says where something was left out. */
+/** A text of at most `most` UTF-16 units. If something was left out, the last unit shows it. */
 export function clipped(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }

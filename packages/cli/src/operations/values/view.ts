@@ -22,13 +22,13 @@ export const valueView = z.object({
 /** See {@link valueView}. */
 export type ValueView = z.output<typeof valueView>;
 
-/** A value that was read, and is yet to be cut. */
+/** A value that was read, but isn't cut yet. */
 export interface Shown {
   readonly type: string;
   readonly bytes: number;
   /** Absent if the value isn't JSON. */
   readonly found?: Found;
-  /** Whether `found` is the whole value, nothing of it redacted, so that `bytes` is its size. */
+  /** Whether `found` is the whole value without redaction, so that `bytes` is its size. */
   readonly isWhole?: boolean;
   readonly sha256?: string;
 }

@@ -2,7 +2,7 @@ import type { CheckpointCoder } from "@stratigraph/core/internal";
 import type { Address, Blob, BlobHash } from "@stratigraph/core/tier";
 import { undecodable, type Undecodable } from "./suspicion.ts";
 
-/** A blob that keeps others from being decoded; undefined if all is well. */
+/** A damaged or missing blob that keeps others from being decoded; undefined if there is none. */
 export type Culprit =
   | ({ readonly hash: BlobHash } & (
       | { readonly kind: "missing-blob"; readonly detail?: undefined }
@@ -10,7 +10,7 @@ export type Culprit =
     ))
   | undefined;
 
-/** Judges the blobs of a thread in one tier, each once, from page to page. */
+/** Judges the blobs of a thread in one tier, each once across all pages. */
 export class BlobJudge {
   readonly #coder: CheckpointCoder;
   readonly #judged = new Map<BlobHash, Culprit>();
@@ -48,7 +48,7 @@ export class BlobJudge {
     return found;
   }
 
-  /** The blobs that a blob is patched together from, itself first, and one of them that is known to be at fault. */
+  /** The chain of a blob, itself first, and the culprit in it if one is known already. */
   #chain(hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>): { hashes: BlobHash[]; culprit: Culprit } {
     const hashes: BlobHash[] = [];
     const met = new Set<BlobHash>();

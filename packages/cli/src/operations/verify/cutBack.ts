@@ -5,8 +5,8 @@ import type { Place, Storage } from "./places.ts";
 import { addressOf, isOvertaken, stateOf, type Case, type Remedy } from "./remedy.ts";
 
 /**
- * Moves the head back to its last ancestor that is whole, as promoting that one does, so that its step runs again. What stood after
- * it stays as a side branch. Undefined if the head is whole, or no ancestor is.
+ * Moves the head back to its last whole ancestor, as promoting that one does, so that its step runs again. The checkpoints after it
+ * stay as a side branch. Undefined if the head is whole, or no ancestor is.
  */
 export async function cutBack({ storage, threadId, suspicion }: Case): Promise<Remedy | undefined> {
   const { namespace } = suspicion;
@@ -14,7 +14,7 @@ export async function cutBack({ storage, threadId, suspicion }: Case): Promise<R
   const { head, revision } = await main!.tier.peek({ threadId, namespace });
   if (head === undefined) return undefined;
   const records = new Map<string, CheckpointRecord>();
-  // Not of the stack, whose reading restores what is archived.
+  // Read the owners themselves: reading the stack would restore archived threads.
   for (const { tier } of storage.owners.toReversed())
     for await (const { record } of tier.list({ threadId, namespace, recordsOnly: true }))
       records.set(record.checkpointId, record);
@@ -33,7 +33,8 @@ export async function cutBack({ storage, threadId, suspicion }: Case): Promise<R
           expected: [head],
           also: async () => ({ records: whole, blobs: [], heads: [] }),
         });
-        // A tier may refuse records whose blobs it lacks. They are put apart from the move of the head, so that it isn't refused, too.
+        // A tier may refuse records whose blobs it lacks. They are put separately from the move of the head, so that the move isn't
+        // refused, too.
         const lacking = side.filter((record) => !whole.includes(record));
         if (lacking.length > 0)
           await storage.tier.append({
@@ -66,7 +67,7 @@ async function lastWhole(
       const stored = await storedIn(owner, addressOf(at));
       const state = stored === undefined ? "damaged" : await stateOf(storage, stored);
       if (state === "whole") return at;
-      // What a key may still open isn't given up.
+      // A checkpoint that a key may still decrypt isn't given up.
       if (state === "unknown") return undefined;
     }
     at = at.parentId === undefined ? undefined : records.get(at.parentId);
@@ -74,7 +75,7 @@ async function lastWhole(
   return undefined;
 }
 
-/** Checkpoints of the main line that were made from one, as the tier that owns heads has them; parents first. */
+/** The descendants of a checkpoint on the main line, as the tier that owns heads has them; parents first. */
 async function descendants(
   main: Place,
   records: ReadonlyMap<string, CheckpointRecord>,

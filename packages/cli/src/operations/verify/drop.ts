@@ -6,9 +6,9 @@ import type { Place } from "./places.ts";
 import { addressOf, isWhole, remove, stateOf, type Case, type Remedy } from "./remedy.ts";
 import { verifyThread } from "./verifyThread.ts";
 
-// Remedies that take something away that nobody can read, or needs.
+// Remedies that remove what nobody can read or needs.
 
-/** Removes the damaged part of a hot copy. It is copied again from the owner once it is read, which has to be whole for that. */
+/** Removes the damaged part of a hot copy. The next read copies it again from the owner, which has to be whole for that. */
 export async function dropCopy({ storage, threadId, suspicion }: Case): Promise<Remedy> {
   const { place, part, hash, involved } = suspicion;
   const { findings } = await verifyThread(storage, threadId, { took: async () => {} });
@@ -32,12 +32,12 @@ export async function dropCopy({ storage, threadId, suspicion }: Case): Promise<
   };
 }
 
-/** Removes checkpoints of side branches that can't be read, from their ends on, so that no gap remains. */
+/** Removes unreadable checkpoints of side branches, beginning at the end of each branch, so that no gap remains. */
 export async function pruneSide({ storage, threadId, suspicion }: Case): Promise<Remedy | undefined> {
   const { place, namespace } = suspicion;
   const children = new Map<string, number>();
   const records: CheckpointRecord[] = [];
-  // Where not even the head can be read, the key or the configuration may be what is wrong.
+  // If not even the head can be read, the key or the configuration may be wrong.
   const { head } = await place.tier.peek({ threadId, namespace });
   const newest =
     head === undefined ? undefined : await storedIn(place, { threadId, namespace, checkpointId: head });
@@ -67,7 +67,7 @@ export async function pruneSide({ storage, threadId, suspicion }: Case): Promise
   };
 }
 
-/** Blobs that only some checkpoints and their pending writes need. */
+/** Blobs that only these checkpoints and their pending writes need. */
 async function onlyNeededBy(place: Place, threadId: string, goes: readonly Address[]): Promise<BlobHash[]> {
   const keys = new Set(goes.map(checkpointKey));
   const inspection = inspectsThreads(place.tier) ? await place.tier.inspect(threadId) : undefined;

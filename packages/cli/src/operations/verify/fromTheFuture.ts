@@ -1,7 +1,7 @@
 import type { OwnerView } from "./ownerView.ts";
 import type { Suspicion } from "./suspicion.ts";
 
-/** Batches that are numbered after everything that was ever written to the thread. */
+/** Finds batches with higher numbers than anything that was ever written to the thread. */
 export function* fromTheFuture({ place, scan, inspection }: OwnerView): Generator<Suspicion> {
   const { newest } = scan;
   if (newest === undefined || inspection === undefined || newest.order <= inspection.revision) return;

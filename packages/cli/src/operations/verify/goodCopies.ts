@@ -3,13 +3,13 @@ import { namedBlobs, type Address, type StoredCheckpoint } from "@stratigraph/co
 import { allPlaces, type Place, type Storage } from "./places.ts";
 import type { Suspicion } from "./suspicion.ts";
 
-/** A copy of what is missing or damaged elsewhere. */
+/** A good copy of data that is missing or damaged elsewhere. */
 export interface GoodCopy {
   readonly place: Place;
   readonly stored: StoredCheckpoint;
 }
 
-/** Where good bytes are of what is missing or damaged: in other tiers, those that own something first, then copies, then replicas. */
+/** Searches other tiers for good copies of missing or damaged data: first owners, then hot copies, then replicas. */
 export async function* goodCopies(
   storage: Storage,
   threadId: string,
@@ -38,7 +38,7 @@ export async function storedIn({ tier }: Place, at: Address): Promise<StoredChec
     const { threadId, namespace, checkpointId } = at;
     for await (const stored of tier.list({ threadId, namespace, checkpointId, limit: 1 })) return stored;
   } catch {
-    // Whatever is wrong there, it has no good bytes now.
+    // Whatever the error is, this tier has no good bytes now.
   }
   return undefined;
 }

@@ -7,19 +7,19 @@ import { Suspicions, type Suspicion } from "./suspicion.ts";
 import type { SeenCheckpoint } from "./threadScan.ts";
 
 /**
- * What is wrong with how the checkpoints of a thread hang together. A thread is what all its owners have together: in a stack with
- * an archive, the parents of a checkpoint may be there.
+ * Finds what is wrong with how the checkpoints of a thread are linked. All owners are looked at together: in a stack with an archive,
+ * the parents of a checkpoint may be in the archive.
  *
- * A parent that isn't there was usually pruned, or stayed behind when a fork or an import took only a part. It counts as lost (a
- * gap) where pruning leaves a thread in another state:
- * - Pruning removes a checkpoint's pending writes in the same step. Where they are still there, the checkpoint was lost: an error,
+ * A missing parent was usually pruned, or stayed behind when a fork or an import took only a part. It counts as lost (a gap) if
+ * pruning would have left the thread in another state:
+ * - Pruning removes a checkpoint's pending writes in the same step. If they are still there, the checkpoint was lost: an error,
  *   or a warning if all of them came after the last removal, as those of a late writer do.
  * - Pruning keeps the newest checkpoints of a line. A line that ends before the missing checkpoint, holds no interrupt and isn't
  *   a head would have been removed with it. So the checkpoint was lost, or was the only one that deleteForRuns() removed: a warning.
- *   That line may have ended in the head when the thread was last pruned, though, and the checkpoint have been on another one, from
- *   which somebody went on right afterwards. So this counts only where nothing was ever removed, or the missing checkpoint had a
- *   child already when something last was.
- * A checkpoint that was lost together with its pending writes and everything older can't be told from a pruned one.
+ *   But when the thread was last pruned, that line may have ended in the head, and the missing checkpoint may have been on another
+ *   line that somebody continued right afterwards. So this counts only if nothing was ever removed, or if the missing checkpoint
+ *   already had a child at the last removal.
+ * A checkpoint that was lost together with its pending writes and everything older looks like a pruned one.
  */
 export function lineageSuspicions(owners: readonly OwnerView[], threadId: string): Suspicions {
   const suspicions = new Suspicions();
@@ -27,7 +27,7 @@ export function lineageSuspicions(owners: readonly OwnerView[], threadId: string
   if (main === undefined) return suspicions;
   const thread = new Lineage(owners, threadId);
   for (const view of owners) for (const each of fromTheFuture(view)) suspicions.add(each);
-  // What a tier can't read may be all that seems to be missing.
+  // What seems to be missing may be just what a tier can't read.
   if (owners.some(({ scan }) => scan.partial)) return suspicions;
   for (const each of thread.order()) suspicions.add(each);
   for (const each of thread.heads()) suspicions.add(each);
@@ -179,7 +179,7 @@ class Lineage {
     return thereAt === undefined || thereAt > (this.#main.inspection?.removedAt ?? 0);
   }
 
-  /** The marks of a checkpoint are in two tiers if it was archived and the thread went on since. */
+  /** Merges the marks of a checkpoint from two tiers: both have some if it was archived and the thread went on since. */
   #withMarks(key: string, checkpoint: SeenCheckpoint): SeenCheckpoint {
     const before = this.#seen.get(key);
     if (before === undefined) return checkpoint;
@@ -187,7 +187,7 @@ class Lineage {
     return { ...checkpoint, made: [...checkpoint.made, ...before.made], tags };
   }
 
-  /** A checkpoint of the main line that was made from this one since it was last wound back; the newest of them. */
+  /** The newest checkpoint of the main line that was made from this one since it was last wound back. */
   #goesOn(checkpoint: SeenCheckpoint): SeenCheckpoint | undefined {
     const made = new Set(checkpoint.made);
     return (this.#children.get(checkpointKey(checkpoint)) ?? [])
@@ -228,7 +228,7 @@ class Lineage {
 
   #onSideBranch(head: SeenCheckpoint): Suspicion {
     const newest = this.#newest(head.namespace);
-    // A branch that nothing on the main line competes with lost no race: going back to where it began would only lose it.
+    // A branch that competes with nothing on the main line lost no race. Moving the head back to its beginning would only lose it.
     const target = newest === undefined || this.#isFrom(head, newest) ? undefined : newest.checkpointId;
     return this.#found({
       kind: "wrong-head",
@@ -241,7 +241,7 @@ class Lineage {
     });
   }
 
-  /** Whether a checkpoint is another one, or was made from it. */
+  /** Whether a checkpoint is `ancestor`, or descends from it. */
   #isFrom(checkpoint: SeenCheckpoint, ancestor: SeenCheckpoint): boolean {
     const met = new Set<SeenCheckpoint>();
     for (let at: SeenCheckpoint | undefined = checkpoint; at !== undefined && !met.has(at);) {
@@ -252,7 +252,7 @@ class Lineage {
     return false;
   }
 
-  /** Namespaces that have checkpoints of a main line, and no head. */
+  /** Finds namespaces that have checkpoints of a main line, but no head. */
   *#headless(): Generator<Suspicion> {
     const namespaces = new Set([...this.#main.scan.seen.values()].map(({ namespace }) => namespace));
     for (const namespace of namespaces) {
@@ -271,7 +271,7 @@ class Lineage {
     }
   }
 
-  /** Ends of lines that pruning removes before anything newer: no heads, no side branches, and no interrupts that wait. */
+  /** Last checkpoints of lines that pruning removes before anything newer: not heads, not side branches, and without waiting interrupts. */
   #ends(): ReadonlyMap<string, readonly SeenCheckpoint[]> {
     const ends = new Map<string, SeenCheckpoint[]>();
     for (const [key, checkpoint] of this.#seen) {
@@ -285,7 +285,7 @@ class Lineage {
     return ends;
   }
 
-  /** Whether a checkpoint that isn't there has pending writes, and whether they may be those of a writer that came after a pruning. */
+  /** Whether a missing checkpoint has pending writes: "late" if they may all have come after the last removal, otherwise "there". */
   #strayAt({ namespace, checkpointId }: Address): "there" | "late" | undefined {
     for (const { scan, inspection } of this.#owners) {
       const stray = scan.strays.get(keyOf(namespace, checkpointId));

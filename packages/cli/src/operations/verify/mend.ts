@@ -63,7 +63,7 @@ const markAdvice =
 export const objectAdvice =
   "Restore what the tier names from a backup, or an older version of the object where the bucket keeps them, and verify again.";
 
-/** Makes anew what a tier keeps of the thread itself, where it doesn't agree with the rest. */
+/** Rebuilds a tier's own fields of the thread if they contradict its checkpoints. */
 async function madeAnew({ threadId, suspicion: { place } }: Case): Promise<Remedy | undefined> {
   const { tier } = place;
   if (!mendsThreads(tier) || !inspectsThreads(tier)) return undefined;
@@ -121,7 +121,7 @@ async function replaced(found: Case): Promise<Remedy | undefined> {
     };
   }
   const stored = await storedIn(place, at);
-  // Its other columns may be damaged too: then all of the record is put again.
+  // Its other columns may be damaged, too: then the whole record is put again.
   if (stored === undefined || !isSame(stored.record, record)) return insertion(found, good, stored);
   const records = [{ ...at, body: record.body }];
   return {
@@ -139,16 +139,16 @@ async function putBack(found: Case): Promise<Remedy | undefined> {
 }
 
 /**
- * An append of a checkpoint that another tier has. It is safe beside writers, as checkpoints don't change; after a removal or a
- * deletion that came meanwhile it is refused.
+ * An append of a checkpoint that another tier has. It is safe beside writers, because checkpoints don't change. It is refused if a
+ * removal or a deletion came meanwhile.
  */
 function insertion(
   { storage, threadId, suspicion: { place } }: Case,
   good: GoodCopy,
   before: StoredCheckpoint | undefined,
 ): Remedy {
-  // A hot tier holds only some of the pending writes, and judges by its own heads what is a side branch. What is put back is on the
-  // main line: a head, or what one was made from.
+  // A hot tier holds only some of the pending writes, and its marks of side branches follow its own heads. A checkpoint that is put back is
+  // on the main line: a head, or an ancestor of one.
   const isCopy = good.place.role === "hot";
   const writes = isCopy ? [] : good.stored.writes;
   const lostTo =

@@ -16,7 +16,7 @@ import type { ThreadScan } from "./threadScan.ts";
 /** How long pending writes may wait for their checkpoint. Under "async" they may come first, by seconds at most. */
 const longestWaitMs = 10 * 60_000;
 
-/** Blobs that none of the named ones needs. */
+/** Blobs outside the closure of the named ones. */
 export function unneeded(infos: readonly BlobInfo[], named: ReadonlySet<BlobHash>): BlobHash[] {
   const byHash = new Map(infos.map((info) => [info.hash, info]));
   const needed = new Set<BlobHash>();
@@ -29,9 +29,9 @@ export function unneeded(infos: readonly BlobInfo[], named: ReadonlySet<BlobHash
 }
 
 /**
- * What checkpoints and pending writes of a thread name, without decoding anything.
+ * The blobs that checkpoints and pending writes of a thread name. Decodes nothing.
  * @param strays checkpoints that only have pending writes
- * @param counts leaves out checkpoints
+ * @param counts returns false for checkpoints to leave out
  */
 export async function namedIn(
   { tier }: Place,
@@ -64,8 +64,8 @@ export function orphanBlob(place: Place, hash: BlobHash, size: number): Suspicio
 }
 
 /**
- * Pending writes whose checkpoint never came. Not those of a checkpoint that others were made from: that one is lost, which is a
- * gap; and not those of the head. @param writtenAtMs when the thread was last written, in milliseconds since 1970
+ * Finds pending writes whose checkpoint never came. Leaves out those of the head, and those of a checkpoint that others were made
+ * from: that one is lost, which is a gap. @param writtenAtMs when the thread was last written, in milliseconds since 1970
  */
 export function* orphanWrites(
   owners: readonly { readonly scan: ThreadScan; readonly inspection: ThreadInspection | undefined }[],
@@ -85,7 +85,7 @@ export function* orphanWrites(
   const isQuiet = writtenAtMs !== undefined && now - writtenAtMs > longestWaitMs;
   for (const { scan } of owners)
     for (const [key, { at, tags }] of scan.strays) {
-      // Those that can't be read may be another checkpoint's, and their address what is damaged.
+      // Pending writes that can't be read may be another checkpoint's, with a damaged address.
       if (seen.has(key) || parents.has(key) || tags === undefined) continue;
       const madeAtMs = timeOfId(at.checkpointId);
       if (!isQuiet && (madeAtMs === undefined || now - madeAtMs < longestWaitMs)) continue;
@@ -103,7 +103,7 @@ export function* orphanWrites(
     }
 }
 
-/** A finding for what an archive has of a thread that was deleted and begun anew: of another life, and nothing of this one. */
+/** Finds archives that have only checkpoints of another life of a thread, which was deleted and begun anew. */
 export function* formerLives([main, ...archives]: readonly OwnerView[]): Generator<Suspicion> {
   const lifeIn = (view: OwnerView | undefined) => view?.inspection?.heads.get(reservedNamespaces.life);
   for (const view of archives) {

@@ -2,7 +2,7 @@ import type { ThreadInspection } from "@stratigraph/core/tier";
 import type { Place } from "./places.ts";
 import type { ThreadScan } from "./threadScan.ts";
 
-/** What a tier that owns a part of a thread has of it. */
+/** What an owning tier holds of a thread. */
 export interface OwnerView {
   readonly place: Place;
   readonly scan: ThreadScan;

@@ -4,16 +4,16 @@ import type { OwningTier } from "@stratigraph/core/tier";
 
 /** One storage that may hold a part of a thread. */
 export interface Place {
-  /** The tier's name, with a number where several have the same: "redis", "redis#2". */
+  /** The tier's name, with a number if several have the same: "redis", "redis#2". */
   readonly name: string;
-  /** Warm and cold tiers own what they hold. Hot ones hold copies of a part of it, replicas follow the warm tier. */
+  /** Warm and cold tiers own what they hold. Hot ones hold copies of a part of it. Replicas follow the warm tier. */
   readonly role: "hot" | "warm" | "cold" | "replica";
   readonly tier: Tier;
   /** The tier through which its data is changed, so that copies of it are dropped, too. */
   readonly changes: Pick<OwningTier, "remove"> & Partial<Pick<OwningTier, "replaceBytes">>;
 }
 
-/** What is verified: the tiers of a saver, and how their bytes are decoded. */
+/** The storage that is verified: the tiers of a saver, and the coder that decodes their bytes. */
 export interface Storage {
   /** The tier that runs use: a stack of the places, or the only one of them. */
   readonly tier: Tier;
@@ -53,12 +53,12 @@ function changesOf(tier: Tier, owners: readonly OwningTier[]): OwningTier {
   throw new StratigraphError("MISCONFIGURED", message, { tier: tier.name });
 }
 
-/** Every place that may have a good copy of something, those that own it first. */
+/** Every place that may have a good copy of something, owners first. */
 export function allPlaces({ owners, copies, replicas }: Storage): Place[] {
   return [...owners, ...copies, ...replicas];
 }
 
-/** The tiers of a stack, and of stacks in it. @param role of the tier itself in the stack around it */
+/** The tiers of a stack, including those of stacks in it. @param role the tier's own role in the stack around it */
 function layersIn(tier: Tier, role: Place["role"]): Pick<Place, "role" | "tier">[] {
   const replicas = isReplicated(tier)
     ? tier.replicas.map((each) => ({ role: "replica" as const, tier: each }))

@@ -1,6 +1,6 @@
 import type { BlobHash, BlobInfo } from "@stratigraph/core/tier";
 
-/** @throws RangeError if a blob is a patch on itself, directly or by way of others */
+/** @throws RangeError if a blob is a patch on itself, directly or through others */
 export function refuseCircles(infos: readonly BlobInfo[]): void {
   const bases = new Map(infos.map(({ hash, base }) => [hash, base]));
   const ending = new Set<BlobHash>();

@@ -3,11 +3,11 @@ import { namedBlobs, type Address, type RemoveRequest, type StoredCheckpoint } f
 import type { Place, Storage } from "./places.ts";
 import { undecodable, type Suspicion } from "./suspicion.ts";
 
-/** What can be done about a finding: a sentence, and how; or why nothing can be done, and what a person can do. */
+/** A way to mend a finding, with a sentence that describes it; or why there is none, and what a person can do. */
 export type Remedy =
   | {
       readonly does: string;
-      /** False, and nothing is done, if the thread isn't at this revision of the finding's tier. */
+      /** Returns false and changes nothing if the thread has another revision in the finding's tier. */
       apply(revision: number): Promise<boolean>;
     }
   | { readonly impossible: string };
@@ -23,7 +23,7 @@ export interface Case {
 
 const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [], heads: [] } as const;
 
-/** Changes a tier in one atomic step, and drops copies of what it owned. False if it isn't at the revision. */
+/** Changes a tier in one atomic step, and drops the copies of its data. Returns false if the thread has another revision there. */
 export async function remove(
   place: Place,
   request: Partial<RemoveRequest> & Pick<RemoveRequest, "threadId" | "revision">,
@@ -31,7 +31,7 @@ export async function remove(
   return await place.changes.remove({ ...nothing, ...request });
 }
 
-/** Codes of such errors. */
+/** Codes of errors that mean that somebody has changed the thread. */
 const overtaken: ReadonlySet<ErrorCode> = new Set([
   "CHECKPOINT_CONFLICT",
   "STALE_READ",
@@ -67,7 +67,7 @@ export async function isWhole(storage: Storage, stored: StoredCheckpoint): Promi
   return (await stateOf(storage, stored)) === "whole";
 }
 
-/** The address alone of a record. */
+/** Only the address of a record. */
 export function addressOf({ threadId, namespace, checkpointId }: Address): Address {
   return { threadId, namespace, checkpointId };
 }

@@ -10,10 +10,10 @@ const words: Readonly<Record<RepairResult["outcome"], string>> = {
   impossible: "CAN'T",
 };
 
-/** Kinds of damage that a head may have been set back from. */
+/** Kinds of damage because of which a head may have been moved back. */
 const cutOff: ReadonlySet<string> = new Set(["corrupt", "missing-blob"]);
 
-/** What became of findings, for people. */
+/** The outcomes of findings, for people. */
 export function* renderRepair({ dryRun, results, left, cursor }: RepairOutcome): Iterable<string> {
   const count = (outcome: RepairResult["outcome"]): number =>
     results.filter((each) => each.outcome === outcome).length;
@@ -30,7 +30,7 @@ export function* renderRepair({ dryRun, results, left, cursor }: RepairOutcome):
     yield "";
     yield `Verified again: ${plural(left.length, "finding")} left.`;
     for (const finding of left) yield* findingLines(finding);
-    // What a head was set back from stays, so that a backup can still mend it.
+    // The damaged checkpoints after a head that was moved back stay, so that a backup can still mend them.
     if (left.some(({ kind }) => cutOff.has(kind)))
       yield "What was cut off stays as a side branch, and is found each time: --prune removes it.";
   } else if (!dryRun && count("done") > 0) {

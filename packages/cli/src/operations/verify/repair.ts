@@ -7,10 +7,10 @@ import { repairSchema } from "./repairOutcome.ts";
 import { reportSchema } from "./report.ts";
 import { verifyStorage } from "./verifyStorage.ts";
 
-/** Most findings that are repaired at once where no report is given. */
+/** How many findings are repaired at once at most if no report is given. */
 const mostFindings = 10_000;
 
-/** A report as data, or as the JSON text of it. */
+/** A report as data, or as JSON text. */
 const report = z.preprocess((given: unknown) => {
   if (typeof given !== "string") return given;
   try {

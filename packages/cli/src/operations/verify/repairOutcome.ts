@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { findingSchema } from "./report.ts";
 
-/** What became of findings. */
+/** The outcomes of findings. */
 export const repairSchema = z.object({
   dryRun: z.boolean().describe("Nothing was changed."),
   complete: z.boolean().describe("Whether all findings were looked at."),

@@ -11,7 +11,7 @@ import { storedIn } from "./goodCopies.ts";
 import { undecodable, type Suspicion } from "./suspicion.ts";
 import { healthOf, isFoundAgain, leak, revisionOf, verifyThread } from "./verifyThread.ts";
 
-/** What is repaired, and whether. */
+/** What to repair, and how. */
 export interface RepairInput {
   readonly report: Report;
   readonly apply: boolean;
@@ -22,10 +22,10 @@ export interface RepairInput {
 
 const look = { took: async () => {} };
 
-/** Pending writes that a report calls orphans have waited long enough: they only have to be there still. */
+/** For pending writes that a report calls orphans. They have waited long enough, so it is only checked that they are still there. */
 const lookAgain = { ...look, writtenAtMs: 0 };
 
-/** What can be read again comes before what is given up, and both before what only takes room. */
+/** The order of repairs: first what can be made readable again, then what is given up, then what only takes room. */
 const order: readonly Finding["kind"][] = [
   "lost-thread",
   "missing-blob",
@@ -39,7 +39,7 @@ const order: readonly Finding["kind"][] = [
   "orphan",
 ];
 
-/** Mends the findings of a report, thread by thread. Each is looked at again first, and mended by compare-and-set. */
+/** Mends the findings of a report, thread by thread. Each finding is checked again first, and mended by compare-and-set. */
 export async function repairStorage(
   saver: Pick<TierSaver, "tier" | "coder">,
   input: RepairInput,
@@ -93,7 +93,7 @@ async function repairThread(
   findings: readonly Finding[],
   how: How,
 ): Promise<RepairResult[]> {
-  // What owns something comes before its copies, which may have what mends it.
+  // Owners are repaired before copies, because a copy may hold what mends its owner.
   const isCopy = ({ tier }: Finding): number => Number(storage.copies.some(({ name }) => name === tier));
   const inOrder = findings.toSorted(
     (a, b) => order.indexOf(a.kind) - order.indexOf(b.kind) || isCopy(a) - isCopy(b),
@@ -112,7 +112,7 @@ async function repairThread(
   return results;
 }
 
-/** What becomes of one finding. Damage that its repair meets on the way keeps no other finding from being repaired. */
+/** Repairs one finding. If the repair fails on other damage, the finding is "impossible", and the next ones are still repaired. */
 async function repaired(
   storage: Storage,
   threadId: string | undefined,
@@ -131,7 +131,7 @@ async function repaired(
   }
 }
 
-/** Makes a lost thread readable again where another tier says which one it is. */
+/** Makes a lost thread readable again if another tier shows which thread it is. */
 async function reviveThread(
   storage: Storage,
   place: Place,
@@ -164,7 +164,7 @@ async function leftoverNamed(tier: LeftoverFinder, id: string | undefined): Prom
   return undefined;
 }
 
-/** The one thread that other tiers have under the same heads and this one doesn't have; undefined if none is, or several are. */
+/** The id of the thread that other tiers have with the same head and this tier lacks; undefined if there is none or more than one. */
 async function idOfLost(storage: Storage, place: Place, lost: Leftover): Promise<string | undefined> {
   const { heads = new Map<string, string>() } = lost;
   const [namespace, checkpointId] = [...heads].find(([each]) => each === "") ?? [...heads][0] ?? [];

@@ -58,7 +58,7 @@ export const reportSchema = z.object({
 });
 export type Report = z.output<typeof reportSchema>;
 
-/** A confirmed suspicion as a report has it. */
+/** Turns a confirmed suspicion into a finding of a report. */
 export async function findingOf(
   storage: Storage,
   threadId: string | undefined,

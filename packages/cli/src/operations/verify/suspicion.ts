@@ -22,7 +22,7 @@ export type Kind = (typeof kinds)[number];
 export const parts = ["head", "record", "blob", "writes", "thread"] as const;
 export type Part = (typeof parts)[number];
 
-/** Something that looks wrong, before it was looked at again. */
+/** Something that looks wrong and hasn't been looked at again yet. */
 export interface Suspicion {
   readonly kind: Kind;
   readonly severity: "error" | "warning" | "info";
@@ -31,9 +31,9 @@ export interface Suspicion {
   readonly namespace: string;
   readonly checkpointId?: string | undefined;
   readonly channel?: string | undefined;
-  /** Of a blob. */
+  /** The hash of the blob, if it is about one. */
   readonly hash?: string | undefined;
-  /** Place of a batch among the pending writes of its checkpoint; 0 is the oldest. */
+  /** Position of a batch among the pending writes of its checkpoint; 0 is the oldest. */
   readonly batch?: number | undefined;
   /** Where a head should be. */
   readonly target?: string | undefined;
@@ -41,19 +41,19 @@ export interface Suspicion {
   readonly meaning: string;
   /** What exactly was found, if the sentence doesn't say it. */
   readonly detail?: string | undefined;
-  /** Checkpoints by which it is found again. */
+  /** The checkpoints to look at to find it again. */
   readonly involved: readonly Address[];
   /** How many checkpoints it concerns. */
   readonly concerns: number;
 }
 
-/** Names a suspicion, so that one that is found again is recognised. A blob is one finding, whichever checkpoints need it. */
+/** A key by which a suspicion is recognised when it is found again. A blob is one finding, however many checkpoints need it. */
 export function suspicionKey(
   suspicion: Pick<Suspicion, "kind" | "part" | "namespace" | "checkpointId" | "hash" | "batch">,
   place: string,
 ): string {
   const { kind, part, namespace, checkpointId = "", hash = "", batch = -1 } = suspicion;
-  // One key is missing, whatever is encrypted with it.
+  // A missing key is one finding, whatever is encrypted with it.
   if (kind === "key-missing") return JSON.stringify([kind, place]);
   if (part === "thread") return JSON.stringify([kind, part, place]);
   return JSON.stringify(
@@ -61,10 +61,10 @@ export function suspicionKey(
   );
 }
 
-/** Most checkpoints by which one suspicion is looked at again: others may be pruned meanwhile. */
+/** How many checkpoints are kept at most to look at one suspicion again: some may be pruned meanwhile. */
 const mostInvolved = 3;
 
-/** Suspicions of a thread. One that comes again concerns one more checkpoint. */
+/** The suspicions of a thread. One that is added again concerns one more checkpoint. */
 export class Suspicions {
   readonly #found = new Map<string, Suspicion>();
 
@@ -89,7 +89,7 @@ export class Suspicions {
   }
 }
 
-/** What bytes that can't be decoded mean. */
+/** Why bytes can't be decoded. */
 export interface Undecodable {
   readonly kind: "corrupt" | "key-missing" | "unreadable";
   readonly detail: string;
@@ -99,7 +99,7 @@ export interface Undecodable {
 const longestDetail = 400;
 
 /**
- * What an error of reading or decoding says of the stored bytes.
+ * Classifies an error of reading or decoding by what it says of the stored bytes.
  * @throws the error, if it says nothing of them: an outage, a closed tier
  */
 export function undecodable(error: unknown): Undecodable {
@@ -116,7 +116,7 @@ export function undecodable(error: unknown): Undecodable {
   throw error;
 }
 
-/** Why bytes can't be decoded, without the place, which errors of the saver repeat: a finding has fields for it. */
+/** Why bytes can't be decoded. Leaves out the place, which errors of the saver repeat: a finding has fields for it. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   if (StratigraphError.is(error) && cause instanceof Error) return cause.message;

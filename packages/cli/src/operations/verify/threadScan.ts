@@ -18,13 +18,13 @@ import { BlobJudge, type Culprit } from "./blobJudge.ts";
 import type { Place } from "./places.ts";
 import { Suspicions, undecodable, type Suspicion, type Undecodable } from "./suspicion.ts";
 
-/** What is kept of a checkpoint that was verified: no bytes, so that long threads fit into memory. */
+/** What a scan keeps of a verified checkpoint: no bytes, so that long threads fit into memory. */
 export interface SeenCheckpoint extends Address {
   readonly parentId: string | undefined;
   readonly lostTo: string | undefined;
-  /** Its checksum, which covers its parent too, holds or can't be verified. */
+  /** False if its checksum, which covers its parent too, is wrong; true also if it can't be verified. */
   readonly intact: boolean;
-  /** It holds an interrupt, so that pruning may have kept it without its parents. */
+  /** Whether it holds an interrupt: pruning may then have kept it without its parents. */
   readonly interrupted: boolean;
   /** Checkpoints that were made from it before it was wound back. */
   readonly made: readonly string[];
@@ -34,7 +34,7 @@ export interface SeenCheckpoint extends Address {
   readonly tags: readonly BatchTag[] | undefined;
   /** Which of its parent's batches it was made from. */
   readonly consumed: DecodedBody["consumed"];
-  /** It has channels without values, which may be DeltaChannels. */
+  /** Whether it has channels without values, which may be DeltaChannels. */
   readonly rebuilt: boolean;
 }
 
@@ -60,8 +60,8 @@ export class ThreadScan {
   /** Blobs that checkpoints and their pending writes name. */
   readonly named = new Set<BlobHash>();
   /**
-   * Checkpoints of which only pending writes are here, by {@link checkpointKey}; the number of the oldest batch of each, and their tags,
-   * undefined if not all can be read.
+   * Checkpoints of which the tier has only pending writes, by {@link checkpointKey}. `oldest` is the number of the oldest batch;
+   * `tags` is undefined if not all batches can be read.
    */
   readonly strays = new Map<
     string,
@@ -71,7 +71,7 @@ export class ThreadScan {
       readonly tags: SeenCheckpoint["tags"];
     }
   >();
-  /** The tier couldn't read all of the thread, so that more may be there than was seen. */
+  /** Whether the tier couldn't read all of the thread: it may then hold more than was seen. */
   partial = false;
   writes = 0;
   bytes = 0;
@@ -123,7 +123,7 @@ export class ThreadScan {
     });
   }
 
-  /** Notes checkpoints of which the tier has fewer batches of pending writes than it counted. */
+  /** Notes checkpoints that have fewer batches of pending writes in the tier than it counted. */
   lostWrites(places: readonly Address[]): void {
     for (const at of places)
       this.#suspect({
@@ -138,7 +138,7 @@ export class ThreadScan {
       });
   }
 
-  /** Scans pending writes whose checkpoint isn't here. */
+  /** Scans pending writes whose checkpoint isn't in the tier. */
   async runStrays(strays: readonly Address[]): Promise<void> {
     for (const at of strays) {
       const { writes, record } = await this.place.tier.peek(at);
@@ -236,7 +236,7 @@ export class ThreadScan {
   }
 
   #blamed(at: Address, channel: string | undefined, { hash, kind, detail }: NonNullable<Culprit>): void {
-    // A hot tier may hold a part of what a checkpoint needs: that is a miss.
+    // A hot tier may hold only a part of what a checkpoint needs: the rest is a cache miss, not damage.
     if (kind === "missing-blob" && this.place.role === "hot") return;
     if (kind !== "missing-blob") {
       this.#damaged(at, "blob", { kind, detail }, undefined, { channel, hash });
@@ -302,7 +302,7 @@ export class ThreadScan {
     });
   }
 
-  /** Damage of a copy costs time and no data. */
+  /** Damage of a hot copy is only a warning: it costs time, but no data. */
   #severity(ofOwner: "error"): "error" | "warning" {
     return this.place.role === "hot" ? "warning" : ofOwner;
   }

@@ -2,7 +2,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import type { Size } from "@stratigraph/core";
 import { bytesOf } from "@stratigraph/core/internal";
 
-/** A limit on how fast something is gone through. */
+/** A limit on the speed of verifying. */
 export type Rate = { readonly threads: number } | { readonly bytes: number };
 
 /** "50" and "50/s" are threads per second, "20mb" and "20mb/s" bytes per second. @throws InvalidOptionError */
@@ -12,10 +12,10 @@ export function rateOf(text: string): Rate {
   return { bytes: Math.max(1, bytesOf("rate", (amount === "" ? text : amount + unit) as Size)) };
 }
 
-/** How long work goes on at most before others of this process get their turn, in milliseconds. */
+/** How long work goes on at most before other work of this process gets its turn, in milliseconds. */
 const turnMs = 20;
 
-/** Keeps work to a rate, and lets others of this process work in between. */
+/** Keeps work to a rate, and lets other work of this process run in between. */
 export class Throttle {
   readonly #rate: Rate | undefined;
   readonly #signal: AbortSignal;
@@ -51,7 +51,7 @@ export class Throttle {
     }
   }
 
-  /** How long what was done should have taken at least, in milliseconds. */
+  /** How long the work so far should have taken at least, in milliseconds. */
   #shortestMs(): number {
     if (this.#rate === undefined) return 0;
     const seconds =

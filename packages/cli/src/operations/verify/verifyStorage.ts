@@ -25,7 +25,7 @@ export interface VerifyInput {
   readonly cursor?: string | undefined;
 }
 
-/** Where to go on: after which thread, or how many of the named ones are done; then at which place to look for what was deleted. */
+/** Where to go on: after a thread, or after a number of the named ones; then the place in which to look for remains of deleted threads. */
 interface Cursor {
   readonly after?: ThreadInfo;
   readonly done?: number;
@@ -36,8 +36,8 @@ interface Cursor {
 const minuteMs = 60_000;
 
 /**
- * Verifies the threads of a saver, one after the other, and then looks for what deleted threads left. Reads what the storage
- * answers: a tier that keeps what it read in memory, as those of object storage do, should be opened for this alone.
+ * Verifies the threads of a saver, one after the other, and then looks for what deleted threads left. A tier that caches in memory
+ * what it read, as those of object storage do, should be opened for this alone, so that the storage is really read.
  */
 export async function verifyStorage(
   saver: Pick<TierSaver, "tier" | "coder">,
@@ -114,12 +114,12 @@ class Verification {
         if (n >= (from.done ?? 0)) yield { threadId, next: { done: n + 1 } };
       return;
     }
-    // Least recently written first: a thread that is written meanwhile moves to the end. It may come twice, but is never missed.
+    // Least recently written first: a thread that is written meanwhile moves to the end. It may be met twice, but is never missed.
     const sinceMs = since === undefined ? undefined : Math.floor(Date.parse(since) / minuteMs) * minuteMs;
     const after = from.after ?? (sinceMs === undefined ? undefined : justBefore(sinceMs));
     const beganMs = Date.now() - minuteMs;
-    // Threads that are written to all the time come again and again. Once as many of them came as there are, and none was new, all
-    // were verified.
+    // Threads that are written to all the time come again and again. Once as many threads came again in a row as there are, without a new
+    // one, all were verified.
     const again = new Set<string>();
     let repeated = 0;
     const damaged: Error[] = [];
@@ -139,7 +139,7 @@ class Verification {
     yield* this.#unlisted(damaged);
   }
 
-  /** Threads that can't be listed, and are there. Those that can't be named are told at once. */
+  /** Threads that exist but can't be listed. Those whose ids aren't known are reported at once. */
   async *#unlisted(damaged: readonly Error[]): AsyncGenerator<{ threadId: string; next: Cursor }> {
     const place = this.#storage.owners[0]!;
     for (const error of damaged) {
@@ -226,7 +226,7 @@ class Verification {
         if (suspicion.kind === "tombstone-leak" && suspicion.place === place)
           await this.#found(threadId, suspicion);
     }
-    // Those of the owner of heads were told when its threads were gone through.
+    // Those of the owner of heads were reported when its threads were verified.
     if (place !== main)
       for (const error of damaged) await this.#found(threadNamedBy(error), unlisted(place, error));
     return true;
@@ -240,7 +240,7 @@ async function checkKnown({ tier }: Storage, threadId: string): Promise<void> {
   throw new NotFoundError(message, { threadId });
 }
 
-/** Threads of which a tier may hold what their owner deleted. */
+/** Threads that their owner deleted and of which a tier may still hold data. */
 async function* idsIn(
   place: Place,
   main: Place | undefined,
@@ -254,7 +254,7 @@ async function* idsIn(
   for await (const { threadId } of place.tier.threads({ onDamaged })) yield threadId;
 }
 
-/** The thread that an error is about, where it names one. */
+/** The thread that an error names; undefined if it names none. */
 function threadNamedBy(error: Error): string | undefined {
   const threadId = StratigraphError.is(error) ? error.data["threadId"] : undefined;
   return typeof threadId === "string" ? threadId : undefined;

@@ -15,9 +15,9 @@ const attempts = 8;
 
 /** How a thread is looked at. */
 export interface Look {
-  /** Told of bytes that were read. */
+  /** Called with the number of bytes that were read. */
   readonly took: Took;
-  /** When the thread was last written, where that is known. Milliseconds since 1970. */
+  /** When the thread was last written, if that is known. Milliseconds since 1970. */
   readonly writtenAtMs?: number | undefined;
 }
 
@@ -44,8 +44,8 @@ interface View extends OwnerView {
 }
 
 /**
- * Verifies a thread in all tiers, beside its writers. What somebody changed meanwhile is read again, until no revision changed
- * between looking and having looked: only then it counts.
+ * Verifies a thread in all tiers, beside its writers. If somebody changed the thread meanwhile, it is read again, until no revision
+ * changed during the reading: only then the findings count.
  * @throws StratigraphError if a tier that owns data can't be reached
  */
 export async function verifyThread(storage: Storage, threadId: string, look: Look): Promise<ThreadHealth> {
@@ -98,8 +98,8 @@ async function verifiedOnce(
     if (holds === true) findings.push(suspicion);
     unsettled ||= holds === undefined;
   }
-  // Blobs that nothing names may be what is missing: those of a lost checkpoint, which a backup may bring back, or those that a
-  // damaged row named, or is named by, before.
+  // If something is lost, unnamed blobs may belong to it: to a lost checkpoint, which a backup may bring back, or to a damaged row that
+  // named them, or was named by them, before.
   const isLost = findings.some(({ severity }) => severity === "error");
   for (const view of isLost ? [] : owners) {
     const { place } = view;
@@ -122,7 +122,7 @@ function countsOf(scans: readonly ThreadScan[]): Counts {
 }
 
 /**
- * Looks at the checkpoints by which something was suspected, until nobody writes meanwhile.
+ * Looks again at the checkpoints of a suspicion, and repeats this until nobody writes meanwhile.
  * @returns whether it is still so; undefined if somebody wrote each time
  */
 export async function isFoundAgain(
@@ -179,7 +179,7 @@ async function viewOf(
   only?: readonly Address[],
 ): Promise<View> {
   const scan = new ThreadScan(place, storage.coder, threadId, look.took);
-  // Blobs are listed before the checkpoints: those that come later may belong to checkpoints that aren't seen.
+  // Blobs are listed before the checkpoints: later blobs may belong to checkpoints that aren't seen.
   const infos = await scan.guarded([], () => place.tier.blobs(threadId));
   // A tier may follow a circle of patches without end.
   await scan.guarded(undefined, async () => {
@@ -287,7 +287,7 @@ export async function isDeleted(place: Place, threadId: string): Promise<boolean
   }
 }
 
-/** How a thread is, where a damaged one must not keep the others from being verified. @throws where a tier can't be reached */
+/** Verifies a thread so that a damaged one doesn't keep the others from being verified. @throws if a tier can't be reached */
 export async function healthOf(storage: Storage, threadId: string, look: Look): Promise<ThreadHealth> {
   try {
     return await verifyThread(storage, threadId, look);
@@ -298,7 +298,7 @@ export async function healthOf(storage: Storage, threadId: string, look: Look): 
   }
 }
 
-/** A thread that a tier can't list, as what it keeps of the thread itself is damaged. @throws the error, if it is no damage */
+/** A thread that a tier can't list, because its own fields of the thread are damaged. @throws the error, if it is no damage */
 export function unlisted(place: Place, error: unknown): Suspicion {
   return {
     ...undecodable(error),
@@ -312,7 +312,7 @@ export function unlisted(place: Place, error: unknown): Suspicion {
   };
 }
 
-/** Tiers that something suspected depends on. */
+/** The tiers that a suspicion depends on. */
 function relevantTo({ owners }: Storage, { place }: Suspicion): readonly Place[] {
   return place.role === "hot" ? [place] : owners;
 }

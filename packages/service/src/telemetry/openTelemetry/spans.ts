@@ -9,7 +9,7 @@ const [internal, client, failed] = [0, 2, 2];
 /**
  * Makes spans: one for each operation of a saver, active while it runs, and inside of it one for each call of a tier. The attributes
  * are those of OpenTelemetry's conventions for databases (1.45), and our own under `stratigraph.`.
- * @param conversations whether spans carry the id of the thread, as `gen_ai.conversation.id`, and in the messages of errors
+ * @param conversations whether spans contain the thread's id: as `gen_ai.conversation.id`, and in the messages of errors
  */
 export function spanTracer({ trace, context }: CalledApi, conversations: boolean): Tracer {
   const tracer = trace.getTracer("@stratigraph/service");
