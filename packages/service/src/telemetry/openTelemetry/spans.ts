@@ -3,7 +3,7 @@ import { errorType, systemOf } from "../measure.ts";
 import { namelessError } from "../namelessError.ts";
 import type { Attributes, CalledApi } from "./api.ts";
 
-/** SpanKind and SpanStatusCode of OpenTelemetry, which are numbers of its protocol. */
+/** The numbers of SpanKind.INTERNAL, SpanKind.CLIENT and SpanStatusCode.ERROR in `@opentelemetry/api`. */
 const [internal, client, failed] = [0, 2, 2];
 
 /**
