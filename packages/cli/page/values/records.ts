@@ -6,9 +6,10 @@ import {
   isLangChain,
   isObject,
   type JsonObject,
+  type LangChainRecord,
 } from "../../src/operations/values/records.ts";
 
-export { contentKey, contentOf, isCollection, isLangChain, isObject, type JsonObject };
+export { contentKey, contentOf, isCollection, isLangChain, isObject, type JsonObject, type LangChainRecord };
 
 /** Whether a part of JSON stands for omitted content. */
 export function isCut(value: unknown): value is CutRecord {
@@ -25,9 +26,6 @@ export function hasCut(value: unknown): boolean {
 export function isRedacted(value: unknown): boolean {
   return isObject(value) && value["lc"] === 2 && value["type"] === "sg:redacted";
 }
-
-/** The record of a LangChain object, such as a message. */
-export type LangChainRecord = JsonObject & { readonly id: readonly unknown[]; readonly kwargs: JsonObject };
 
 /** The class of a built-in object's record: "Map", "Error", …; undefined for other records. */
 export function className(value: JsonObject): string | undefined {

@@ -1,4 +1,4 @@
-import type { TierSaver } from "@stratigraph/core";
+import type { Ancestor, TierSaver } from "@stratigraph/core";
 import { originsOf } from "../log/origins.ts";
 import { isStored } from "./isStored.ts";
 
@@ -9,16 +9,13 @@ export interface Configurable {
   readonly checkpoint_id: string;
 }
 
-type Ancestor = Exclude<Awaited<ReturnType<ReturnType<TierSaver["lineage"]>["next"]>>["value"], void>;
-
 /** A checkpoint and its ancestors, nearest first. A fork has only those that it needs: its source has the others. */
 async function* wayBack(saver: TierSaver, at: Configurable): AsyncGenerator<Ancestor, void> {
   let next: string | undefined = at.checkpoint_id;
   let origins: string[] | undefined;
   for (let threadId: string | undefined = at.thread_id; next !== undefined && threadId !== undefined;) {
     const configurable: Configurable = { ...at, thread_id: threadId, checkpoint_id: next };
-    const ancestors: AsyncGenerator<Ancestor> = saver.lineage({ configurable });
-    for await (const ancestor of ancestors) {
+    for await (const ancestor of saver.lineage({ configurable })) {
       next = ancestor.parentId;
       yield ancestor;
     }

@@ -6,10 +6,11 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether a part of the serde's JSON is the record of a LangChain object, such as a message. */
-export function isLangChain(
-  value: unknown,
-): value is JsonObject & { readonly id: readonly unknown[]; readonly kwargs: JsonObject } {
+/** The record of a LangChain object, such as a message. */
+export type LangChainRecord = JsonObject & { readonly id: readonly unknown[]; readonly kwargs: JsonObject };
+
+/** Whether a part of the serde's JSON is the record of a LangChain object. */
+export function isLangChain(value: unknown): value is LangChainRecord {
   return (
     isObject(value) &&
     value["lc"] === 1 &&
@@ -69,7 +70,7 @@ export function idOf(value: unknown): string | undefined {
 }
 
 /** The record of a message of LangChain. */
-export type Message = JsonObject & { readonly id: readonly unknown[]; readonly kwargs: JsonObject };
+export type Message = LangChainRecord;
 
 /** Whether a part of the serde's JSON is the record of a message. */
 export function isMessage(value: unknown): value is Message {
