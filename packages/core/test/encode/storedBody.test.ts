@@ -10,3 +10,9 @@ test("a checksum covers the blobs and their order", () => {
   for (const others of [[second, first], [first, first], [first], [first, second, second], []])
     expect(() => verified(owner, others, bytes)).toThrow("the checksum doesn't match");
 });
+
+test("a checksum that covers no blobs isn't taken for a body that names some", () => {
+  expect(() => verified(owner, [first], withChecksum(owner, [], content))).toThrow(
+    "the checksum doesn't match",
+  );
+});
