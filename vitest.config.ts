@@ -31,7 +31,7 @@ export default defineConfig({
     sequence: { sequencer: SlowFirst },
     // Says what is wrong with a value that it doesn't know before any test file does.
     env: { STRATIGRAPH_TEST_ROUNDS: askedRounds() },
-    include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
+    include: ["packages/*/*/test/**/*.test.ts", "test/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**"],
     setupFiles: ["test/codecSettled.ts"],
     globalSetup: ["test/servers/registry.ts", "test/servers/childBundles.ts"],

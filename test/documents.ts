@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { packageFolders } from "./run/packageFolders.mjs";
 
 /** The repository's top folder. */
 export const root = join(import.meta.dirname, "..");
@@ -8,10 +9,7 @@ export const root = join(import.meta.dirname, "..");
 export const documents: readonly string[] = [
   ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"],
   ...markdownUnder("docs"),
-  ...readdirSync(join(root, "packages")).flatMap((name) => [
-    `packages/${name}/README.md`,
-    `packages/${name}/ERRORS.md`,
-  ]),
+  ...[...packageFolders.values()].flatMap((folder) => [`${folder}/README.md`, `${folder}/ERRORS.md`]),
 ].filter((path) => existsSync(join(root, path)));
 
 function markdownUnder(folder: string): string[] {

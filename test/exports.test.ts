@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import ts from "typescript";
 import { beforeAll, expect, test } from "vitest";
 import { inRounds } from "./rounds.ts";
+import { packageFolders } from "./run/packageFolders.mjs";
 
 // What users can import from the packages is a promise: it equals test/exports.snapshot.json, which
 // `UPDATE=1 npm test -- test/exports` rewrites. With few rounds the sources are checked, with all rounds the built packages.
@@ -29,13 +30,12 @@ interface Exports {
   types: string[];
 }
 
-const packages = readdirSync(join(root, "packages")).filter((name) =>
-  existsSync(join(root, "packages", name, "tsdown.config.ts")),
-);
+const packages = [...packageFolders.keys()].toSorted();
+const folderOf = (name: string) => join(root, packageFolders.get(name)!);
 
 /** What users import from: each package, and its further entries, but for those of its siblings, such as "core/tier". */
 const doors = packages.flatMap((name) => {
-  const { exports } = JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")) as {
+  const { exports } = JSON.parse(readFileSync(join(folderOf(name), "package.json"), "utf8")) as {
     exports: Record<string, unknown>;
   };
   return Object.keys(exports)
@@ -46,7 +46,7 @@ const doors = packages.flatMap((name) => {
 /** The package of a door, the name of its built file, and its source. */
 function fileOf(door: string): [name: string, file: string, source: string] {
   const [name, file = "index"] = door.split("/");
-  const alone = join(root, "packages", name!, `src/${file}.ts`);
+  const alone = join(folderOf(name!), `src/${file}.ts`);
   return [name!, file, existsSync(alone) ? alone : alone.replace(/\.ts$/, "/index.ts")];
 }
 
@@ -102,7 +102,7 @@ test("core imports only the Node built-ins on the list", () => {
 /** Core's files, as they are published where they were built, otherwise its sources. */
 function coreFiles(): string[] {
   const [folder, ending] = builds ? ["dist", ".js"] : ["src", ".ts"];
-  const path = join(root, "packages/core", folder);
+  const path = join(root, "packages/engine/core", folder);
   return readdirSync(path, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(ending))
     .map((file) => join(path, file));
@@ -117,7 +117,7 @@ if (builds) {
     for (const [door, { values }] of Object.entries(listed)) {
       const [name, file] = fileOf(door);
       if (ESM_ONLY.includes(door)) continue;
-      const built = join(root, "packages", name, `dist/${file}.cjs`);
+      const built = join(folderOf(name), `dist/${file}.cjs`);
       expect([door, (await keysOf(`require(${JSON.stringify(built)})`, "commonjs")).toSorted()]).toEqual([
         door,
         values,
@@ -128,7 +128,7 @@ if (builds) {
 
 async function exportsOf(door: string): Promise<Exports> {
   const [name, file] = fileOf(door);
-  const dist = join(root, "packages", name, "dist");
+  const dist = join(folderOf(name), "dist");
   const declared = declaredNames(readFileSync(join(dist, `${file}.d.ts`), "utf8"));
   // @stratigraph/testing registers suites: it can only be loaded inside vitest, so its declarations must do.
   const values =
@@ -180,7 +180,7 @@ function declaredNames(text: string): { name: string; type: boolean }[] {
 }
 
 function isStale(name: string): boolean {
-  const folder = join(root, "packages", name);
+  const folder = folderOf(name);
   const built = join(folder, "dist/index.js");
   const kinds = ESM_ONLY.includes(name) ? ["js", "d.ts"] : ["js", "d.ts", "cjs", "d.cts"];
   if (kinds.some((kind) => !existsSync(join(folder, "dist", `index.${kind}`)))) return true;
@@ -202,7 +202,7 @@ function isStale(name: string): boolean {
 async function build(name: string): Promise<void> {
   const tsdown = join(root, "node_modules/tsdown/dist/run.mjs");
   await execute(process.execPath, [tsdown], {
-    cwd: join(root, "packages", name),
+    cwd: folderOf(name),
     env: { ...process.env, NODE_OPTIONS: "" },
   });
 }

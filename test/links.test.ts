@@ -15,8 +15,9 @@ test.each(documents)("paths that %s names exist", (document) => {
 });
 
 test("a path that doesn't exist is seen", () => {
-  const text = "`packages/core`, `packages/core/src/nothing.ts`, `examples/*/main.ts`, `test/nothing`";
-  expect(missingPaths(text)).toEqual(["packages/core/src/nothing.ts", "test/nothing"]);
+  const text =
+    "`packages/engine/core`, `packages/engine/core/src/nothing.ts`, `examples/*/main.ts`, `test/nothing`";
+  expect(missingPaths(text)).toEqual(["packages/engine/core/src/nothing.ts", "test/nothing"]);
 });
 
 test("a link to a missing file or heading is seen", () => {

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { describe, expect, test } from "vitest";
+import { packageFolders } from "./run/packageFolders.mjs";
 
 const root = join(import.meta.dirname, "..");
 
@@ -25,6 +26,9 @@ const LAYERS: Record<string, string[]> = {
   stratigraph: ["core", "branch", "migrate", "postgres", "redis", "s3", "tiered"],
 };
 
+/** The folders of packages/, from the inside out. */
+const RINGS = ["engine", "features", "tools"];
+
 /** A statement, not a word: "update" alone is a checkpoint's source in LangGraph. */
 const SQL = [
   /^\s*select\s/i,
@@ -40,29 +44,33 @@ const SQL = [
  * test/servers/process.ts, or `expect.poll`; whoever needs time to pass uses fake timers, or test/simulation.
  */
 const WAITS: Record<string, string> = {
-  "packages/cli/test/inspector/seeds/on.ts": "what a node of the examples takes, for the page to show",
-  "packages/journal/test/races/outages.test.ts": "a slow storage",
-  "packages/journal/test/races/processes.test.ts":
+  "packages/tools/cli/test/inspector/seeds/on.ts": "what a node of the examples takes, for the page to show",
+  "packages/features/journal/test/races/outages.test.ts": "a slow storage",
+  "packages/features/journal/test/races/processes.test.ts":
     "a call outlasts a real lease, and another process waits for it",
-  "packages/journal/test/races/racesChild.ts": "a payment that takes long enough for two processes to meet",
-  "packages/postgres/test/primaryFinder.test.ts": "a server that is far away",
-  "packages/postgres/test/restart.test.ts": "the pace at which connections are ended, and of a run meanwhile",
-  "packages/postgres/test/support/endChild.ts": "the pace of a child's runs",
-  "packages/postgres/test/support/lockChild.ts": "the pace of a child that takes a lock again and again",
-  "packages/redis/test/operations.test.ts": "a slow server",
-  "packages/service/test/support/drainChild.ts": "what a step of a child's runs takes",
-  "packages/service/test/telemetry/monitoring/troubles.ts": "what is told once a second is told again",
-  "packages/service/test/telemetry/monitoringLive.test.ts":
+  "packages/features/journal/test/races/racesChild.ts":
+    "a payment that takes long enough for two processes to meet",
+  "packages/engine/postgres/test/primaryFinder.test.ts": "a server that is far away",
+  "packages/engine/postgres/test/restart.test.ts":
+    "the pace at which connections are ended, and of a run meanwhile",
+  "packages/engine/postgres/test/support/endChild.ts": "the pace of a child's runs",
+  "packages/engine/postgres/test/support/lockChild.ts":
+    "the pace of a child that takes a lock again and again",
+  "packages/engine/redis/test/operations.test.ts": "a slow server",
+  "packages/tools/service/test/support/drainChild.ts": "what a step of a child's runs takes",
+  "packages/tools/service/test/telemetry/monitoring/troubles.ts": "what is told once a second is told again",
+  "packages/tools/service/test/telemetry/monitoringLive.test.ts":
     "Prometheus scrapes once a second, and rates need two of these",
-  "packages/testing/src/faulty/faults.ts": "FaultyTier's delay()",
-  "packages/testing/src/graphs/abortTests.ts":
+  "packages/tools/testing/src/faulty/faults.ts": "FaultyTier's delay()",
+  "packages/tools/testing/src/graphs/abortTests.ts":
     "older LangGraphs tell nobody when a run that was left has ended",
-  "packages/tiered/test/adaptive/stack.test.ts": "copies expire in a real Redis between the steps of runs",
-  "packages/tiered/test/faults.test.ts": "a user's pause between turns",
-  "packages/tiered/test/stacks/kill.test.ts":
+  "packages/engine/tiered/test/adaptive/stack.test.ts":
+    "copies expire in a real Redis between the steps of runs",
+  "packages/engine/tiered/test/faults.test.ts": "a user's pause between turns",
+  "packages/engine/tiered/test/stacks/kill.test.ts":
     "nothing tells when another process's copy is no longer trusted",
-  "packages/tiered/test/stacks/soak.test.ts": "the pace of archivers that found nothing",
-  "packages/tiered/test/stacks/support/runsDuring.ts": "a user's pause between turns",
+  "packages/engine/tiered/test/stacks/soak.test.ts": "the pace of archivers that found nothing",
+  "packages/engine/tiered/test/stacks/support/runsDuring.ts": "a user's pause between turns",
   "test/collected.ts": "polls, because nothing tells what was collected",
   "test/production/dashboard.ts": "Prometheus scrapes once a second",
   "test/production/production.test.ts": "users who don't begin at once; polls",
@@ -82,12 +90,10 @@ interface Source {
   tree: ts.SourceFile;
 }
 
-const packages = readdirSync(join(root, "packages")).filter((name) =>
-  existsSync(join(root, "packages", name, "package.json")),
-);
+const packages = [...packageFolders.keys()];
 const sources: Source[] = packages.flatMap((name) =>
   ["src", "page"]
-    .flatMap((folder) => filesUnder(`packages/${name}/${folder}`))
+    .flatMap((folder) => filesUnder(`${packageFolders.get(name)}/${folder}`))
     .map((path) => read(path, name)),
 );
 
@@ -106,7 +112,7 @@ test("test files that are named elsewhere exist", () => {
 
 /** A package, or a room of one that has rooms. The page is the inspector's. */
 function layerOf({ package: name, path }: Pick<Source, "package" | "path">): string {
-  const [, , folder, room = ""] = path.split("/");
+  const [, , , folder, room = ""] = path.split("/");
   if (name !== "cli") return name;
   if (folder === "page") return "cli/inspector";
   return ["operations", "inspector"].includes(room) ? `cli/${room}` : "cli/terminal";
@@ -143,9 +149,20 @@ test("packages import only what their layer may", () => {
   ).toEqual([]);
 });
 
+test("packages import from their own ring and from those inside it", () => {
+  const ringOf = (name: string) => RINGS.indexOf(packageFolders.get(name)!.split("/")[1]!);
+  expect(packages.filter((name) => ringOf(name) < 0)).toEqual([]);
+  const outwards = Object.entries(LAYERS).flatMap(([layer, allowed]) =>
+    allowed
+      .filter((other) => ringOf(other.split("/")[0]!) > ringOf(layer.split("/")[0]!))
+      .map((other) => `${layer} imports ${other}`),
+  );
+  expect(outwards).toEqual([]);
+});
+
 test("an application that installs stratigraph gets two libraries with it, and none of the tools", () => {
   const installed = (name: string): string[] => {
-    const file = join(root, "packages", name, "package.json");
+    const file = join(root, packageFolders.get(name)!, "package.json");
     const { dependencies = {} } = JSON.parse(readFileSync(file, "utf8")) as {
       dependencies?: Record<string, string>;
     };
@@ -165,8 +182,10 @@ test("relative imports stay inside their package and name the file with its exte
       importsOf(source.tree).filter((specifier) => {
         if (!specifier.startsWith(".")) return false;
         const target = join(root, source.path, "..", specifier);
-        const folders = source.path.split("/")[2] === "page" ? ["page", "src"] : ["src"];
-        const isOwn = folders.some((it) => target.startsWith(join(root, "packages", source.package, it)));
+        const folders = source.path.split("/")[3] === "page" ? ["page", "src"] : ["src"];
+        const isOwn = folders.some((it) =>
+          target.startsWith(join(root, packageFolders.get(source.package)!, it)),
+        );
         return !isOwn || !existsSync(target);
       }),
     ),
@@ -238,7 +257,7 @@ describe("no test passes or fails by chance", () => {
   const judged = ["packages", "test"]
     .flatMap(filesUnder)
     .filter((path) =>
-      /^packages\/(?:[^/]+\/test|testing\/src)\/|^test\/(?!bench\/|simulation\/|pairs\/)/.test(path),
+      /^packages\/[^/]+\/(?:[^/]+\/test|testing\/src)\/|^test\/(?!bench\/|simulation\/|pairs\/)/.test(path),
     )
     // What names no timer and no clock can't be at fault, and isn't parsed.
     .filter((path) => /setTimeout|now\(\)/.test(readFileSync(join(root, path), "utf8")))

@@ -13,10 +13,10 @@ const pg = "/r/node_modules/.pnpm/pg@8/node_modules/pg/lib/client.js";
 describe("the summary of a profile", () => {
   const nodes = [
     node(1, "(root)", "", [2, 6]),
-    node(2, "put", "/r/packages/core/src/saver/tierSaver.ts", [3]),
+    node(2, "put", "/r/packages/engine/core/src/saver/tierSaver.ts", [3]),
     node(3, "query", pg, [4, 5]),
     node(4, "writev", ""),
-    node(5, "put", "/r/packages/core/src/saver/tierSaver.ts"),
+    node(5, "put", "/r/packages/engine/core/src/saver/tierSaver.ts"),
     node(6, "(idle)", ""),
   ];
   const summary = summarise(
@@ -34,7 +34,7 @@ describe("the summary of a profile", () => {
 
   it("sums each function's own time, and with its callees once where it calls itself", () => {
     expect(summary.wall).toBe(15);
-    expect(named("functions", "put packages/core/src/saver/tierSaver.ts:10")).toMatchObject({
+    expect(named("functions", "put packages/engine/core/src/saver/tierSaver.ts:10")).toMatchObject({
       self: 5,
       total: 10,
     });
@@ -49,6 +49,8 @@ describe("the summary of a profile", () => {
       ["native functions", 3],
       ["pg", 2],
     ]);
-    expect(summary.files).toEqual([{ name: "packages/core/src/saver/tierSaver.ts", self: 5, total: 10 }]);
+    expect(summary.files).toEqual([
+      { name: "packages/engine/core/src/saver/tierSaver.ts", self: 5, total: 10 },
+    ]);
   });
 });

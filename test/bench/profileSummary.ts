@@ -95,13 +95,13 @@ function packageOf({ functionName, url }: Profiler.ProfileNode["callFrame"], { f
   if (url.startsWith("node:")) return "Node";
   const installed = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1];
   if (installed !== undefined) return installed;
-  const ours = /\/packages\/([^/]+)\//.exec(file)?.[1];
+  const ours = /\/packages\/[^/]+\/([^/]+)\//.exec(file)?.[1];
   if (ours !== undefined) return ours === "stratigraph" ? ours : `@stratigraph/${ours}`;
   return file.includes("/test/bench/") ? "the bench itself" : "other";
 }
 
 function fileOf({ file }: Position): string {
-  return /\/(packages\/[^/]+\/(?:src|dist)\/.*)/.exec(file)?.[1] ?? "";
+  return /\/(packages\/[^/]+\/[^/]+\/(?:src|dist)\/.*)/.exec(file)?.[1] ?? "";
 }
 
 /** Without the folders that are the same for all. */

@@ -2,6 +2,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, realpathSync, symlinkSync
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { copyRepository } from "../run/copyRepository.mjs";
+import { packageFolders } from "../run/packageFolders.mjs";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -12,9 +13,8 @@ const root = join(import.meta.dirname, "../..");
 export function makeCopy(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "stratigraph-mutants-")));
   copyRepository(folder);
-  const members = ["packages", "examples"].flatMap((kind) =>
-    readdirSync(join(root, kind)).map((name) => join(kind, name)),
-  );
+  const examples = readdirSync(join(root, "examples")).map((name) => join("examples", name));
+  const members = [...packageFolders.values(), ...examples];
   for (const member of ["", ...members]) {
     const installed = join(member, "node_modules");
     if (!existsSync(join(root, installed)) || !existsSync(join(folder, member))) continue;

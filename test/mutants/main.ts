@@ -113,7 +113,7 @@ async function write({ file }: Mutant, text: string): Promise<void> {
     changed.push(join(file, "../../src/embedded.ts"));
   }
   // The page is built once per runner.
-  if (file.startsWith("packages/cli/page/")) await session.end();
+  if (file.startsWith("packages/tools/cli/page/")) await session.end();
 }
 
 /** Some of them, others for each seed. */

@@ -13,7 +13,7 @@ const TARGETS = { guard: 95, fault: 98 } as const;
 const KINDS = ["guard", "fault"] as const;
 
 export function packageOf({ file }: Mutant): string {
-  return file.split("/")[1]!;
+  return file.split("/")[2]!;
 }
 
 /** How many of each package and kind are killed, and of all. */

@@ -1,7 +1,7 @@
 import { fork } from "@stratigraph/branch";
 import { StratigraphError } from "@stratigraph/core";
 import { operations, runOperation, type Report } from "@stratigraph/cli/operations";
-import { testContext } from "../../packages/cli/test/operations/support/testContext.ts";
+import { testContext } from "../../packages/tools/cli/test/operations/support/testContext.ts";
 import type { Abroad, Elsewhere } from "./abroad.ts";
 import { conversationOn } from "./conversation.ts";
 import { Broken } from "./oracle.ts";

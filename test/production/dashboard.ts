@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { rows } from "../../packages/service/test/telemetry/monitoring/panels.ts";
+import { rows } from "../../packages/tools/service/test/telemetry/monitoring/panels.ts";
 import { startPrometheus, type Prometheus } from "../servers/prometheus.ts";
 
 /** A Prometheus that scrapes instances of the service, as the one of compose.yaml does, but every second. */

@@ -4,7 +4,7 @@ import { Deployment } from "kubernetes-models/apps/v1";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1";
 import { Service } from "kubernetes-models/v1";
 import { parse, parseAllDocuments } from "yaml";
-import { resolveService } from "../../packages/service/src/drain/drainOptions.ts";
+import { resolveService } from "../../packages/tools/service/src/drain/drainOptions.ts";
 
 // The files for Docker and Kubernetes, as far as they can be checked without either.
 

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./bootstrap.mjs";
+import { packageFolders } from "./packageFolders.mjs";
 
-// SQL and Lua live in files of their own, packages/*/sql/*.sql and packages/*/lua/*.lua. This puts them into
-// packages/*/src/embedded.ts, which isn't in git: no file is read at run time, and no bundler needs to know. It is done by every
+// SQL and Lua live in files of their own, sql/*.sql and lua/*.lua of a package. This puts them into
+// its src/embedded.ts, which isn't in git: no file is read at run time, and no bundler needs to know. It is done by every
 // installation and by npm start and npm test. `--check` only says what is out of date. A file may hold several texts, each after a line `-- name: …`. The opening comment of a text says
 // why it is there and stays out: it would be sent with every statement. Lines that start with `--!` are kept.
 const KINDS = [
@@ -47,13 +48,13 @@ function literal(text) {
 
 const check = process.argv.includes("--check");
 let stale = 0;
-for (const name of readdirSync(join(root, "packages")).toSorted()) {
-  const target = join(root, "packages", name, "src/embedded.ts");
-  const text = embedded(join(root, "packages", name));
+for (const folder of packageFolders.values()) {
+  const target = join(root, folder, "src/embedded.ts");
+  const text = embedded(join(root, folder));
   const now = existsSync(target) ? readFileSync(target, "utf8") : undefined;
   if (text === now || text === undefined) continue;
   stale++;
   if (!check) writeFileSync(target, text);
-  console.log(`packages/${name}/src/embedded.ts ${check ? "is out of date: run pnpm prepare" : "written"}`);
+  console.log(`${folder}/src/embedded.ts ${check ? "is out of date: run pnpm prepare" : "written"}`);
 }
 process.exitCode = check && stale > 0 ? 1 : 0;

@@ -21,30 +21,30 @@ const ROWS = [
 
 // On memory, in every row; @stratigraph/testing's own tests say what the official savers of that version fail.
 const ON_MEMORY = [
-  "packages/core/test/graphs.test.ts",
-  "packages/core/test/differential.test.ts",
-  "packages/core/test/validation.test.ts",
-  "packages/core/test/contract/refusals.test.ts",
-  "packages/testing/test",
-  "packages/journal/test/questions.test.ts",
+  "packages/engine/core/test/graphs.test.ts",
+  "packages/engine/core/test/differential.test.ts",
+  "packages/engine/core/test/validation.test.ts",
+  "packages/engine/core/test/contract/refusals.test.ts",
+  "packages/tools/testing/test",
+  "packages/features/journal/test/questions.test.ts",
   ...["policy", "approvals", "models", "monthly", "schemas", "wanderings", "wiring"].map(
-    (name) => `packages/journal/test/${name}.test.ts`,
+    (name) => `packages/features/journal/test/${name}.test.ts`,
   ),
 ];
 // On servers, in the oldest row and the newest. The journal's tests of createAgent (agents, types) aren't among them: langchain asks for a
 // later LangGraph than the oldest row's.
 const ON_SERVERS = [
   ...["graphs", "differential", "validation"].flatMap((name) => [
-    `packages/postgres/test/${name}.test.ts`,
-    `packages/redis/test/${name}.test.ts`,
+    `packages/engine/postgres/test/${name}.test.ts`,
+    `packages/engine/redis/test/${name}.test.ts`,
   ]),
-  "packages/tiered/test/differential.test.ts",
-  "packages/tiered/test/stacks/graphs.test.ts",
-  "packages/journal/test/stateGraphs.test.ts",
-  "packages/journal/test/functional.test.ts",
-  "packages/journal/test/named.test.ts",
-  "packages/journal/test/parentCommand.test.ts",
-  "packages/journal/test/interrupting.test.ts",
+  "packages/engine/tiered/test/differential.test.ts",
+  "packages/engine/tiered/test/stacks/graphs.test.ts",
+  "packages/features/journal/test/stateGraphs.test.ts",
+  "packages/features/journal/test/functional.test.ts",
+  "packages/features/journal/test/named.test.ts",
+  "packages/features/journal/test/parentCommand.test.ts",
+  "packages/features/journal/test/interrupting.test.ts",
 ];
 
 bootstrap({ quiet: true });
@@ -155,7 +155,7 @@ function otherVersions(folder, { langgraph, checkpoint, core }) {
     const top = entry.slice(0, entry.lastIndexOf(`node_modules/${name}/`) + `node_modules/${name}/`.length);
     return { path: top, version: JSON.parse(readFileSync(join(top, "package.json"), "utf8")).version };
   };
-  const testing = join(realpathSync(folder), "packages/testing/package.json");
+  const testing = join(realpathSync(folder), "packages/tools/testing/package.json");
   const loaded = found(testing, "@langchain/langgraph");
   const inside = join(loaded.path, "package.json");
   const is = [

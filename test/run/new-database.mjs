@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 import { root } from "./bootstrap.mjs";
 
-// `pnpm new-database`: writes packages/postgres/newDatabase.br, the files of a new PGlite database, so that nobody waits for initdb. After
+// `pnpm new-database`: writes packages/engine/postgres/newDatabase.br, the files of a new PGlite database, so that nobody waits for initdb. After
 // an update of @electric-sql/pglite. Brotli over a line of JSON ({ pglite, entries: [[path, bytes or -1 for a folder]] }) and the files' content.
 const { PGlite } = await import("@electric-sql/pglite");
 const entry = createRequire(import.meta.url).resolve("@electric-sql/pglite");
@@ -25,7 +25,7 @@ try {
     ...contents,
   ]);
   const params = { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
-  writeFileSync(join(root, "packages/postgres/newDatabase.br"), brotliCompressSync(bytes, { params }));
+  writeFileSync(join(root, "packages/engine/postgres/newDatabase.br"), brotliCompressSync(bytes, { params }));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

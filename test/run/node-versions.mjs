@@ -6,16 +6,20 @@ import { countLine, runVitest } from "./vitest.mjs";
 // The unit and contract tests on newer Nodes: real binaries from npm. What needs a server is left out.
 
 // Parts of paths, as vitest takes them. A part that matches no test file is an error.
-const SERVERLESS = ["packages/core/test", "packages/testing/test", "packages/postgres/test/lockFolder"];
+const SERVERLESS = [
+  "packages/engine/core/test",
+  "packages/tools/testing/test",
+  "packages/engine/postgres/test/lockFolder",
+];
 // crossNode starts every Node itself, whichever runs it.
 const WITHOUT = ["--exclude=**/*OnPostgres*", "--exclude=**/crossNode*", "--exclude=**/node_modules/**"];
 // Of these files the tests on PGlite, selected by name; the others need PostgreSQL. history.test.ts isn't listed: it
 // checks at its end that all of its tests together did everything.
 const ON_PGLITE = [
-  "packages/postgres/test/contract.test.ts",
-  "packages/postgres/test/graphs.test.ts",
-  "packages/postgres/test/group/group.test.ts",
-  "packages/stratigraph/test/createCheckpointer.test.ts",
+  "packages/engine/postgres/test/contract.test.ts",
+  "packages/engine/postgres/test/graphs.test.ts",
+  "packages/engine/postgres/test/group/group.test.ts",
+  "packages/features/stratigraph/test/createCheckpointer.test.ts",
 ];
 const PGLITE_NAMES = "PGlite|embedded|a folder";
 

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fail, pnpmArgs, root, run } from "./bootstrap.mjs";
+import { packageFolders } from "./packageFolders.mjs";
 
 /**
- * Packs `names` (folders of packages/) and all of ours that they need, as they would be published, into a folder. Gives the
+ * Packs `names` of packages and all of ours that they need, as they would be published, into a folder. Gives the
  * paths of the tarballs. Installed together they find each other, as they would in the registry. They must be built.
  */
 export async function pack(folder, wanted) {
@@ -15,9 +16,9 @@ export async function pack(folder, wanted) {
     }
   }
   for (const name of names)
-    if (!existsSync(join(root, "packages", name, "dist/index.js")))
-      fail(`packages/${name} isn't built: run pnpm build first.`);
-  const filters = names.map((name) => `--filter=./packages/${name}`);
+    if (!existsSync(join(root, packageFolders.get(name), "dist/index.js")))
+      fail(`${packageFolders.get(name)} isn't built: run pnpm build first.`);
+  const filters = names.map((name) => `--filter=./${packageFolders.get(name)}`);
   const code = await run("npx", pnpmArgs([...filters, "--recursive", "pack", "--pack-destination", folder]), {
     timeoutMs: 5 * 60_000,
     stdio: ["ignore", "ignore", "inherit"],
@@ -29,5 +30,5 @@ export async function pack(folder, wanted) {
 }
 
 function manifest(name) {
-  return JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"));
+  return JSON.parse(readFileSync(join(root, packageFolders.get(name), "package.json"), "utf8"));
 }

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fail } from "./bootstrap.mjs";
+import { packageFolders } from "./packageFolders.mjs";
 import { testFiles } from "./testFiles.mjs";
 
 /**
@@ -72,7 +73,9 @@ export function ensureServers(filters) {
   const asked = files.filter((file) => paths.length === 0 || paths.some((part) => file.includes(part)));
   const missing = SERVERS.filter(
     (server) =>
-      server.neededBy.some((name) => asked.some((file) => file.startsWith(`packages/${name}/test/`))) &&
+      server.neededBy.some((name) =>
+        asked.some((file) => file.startsWith(`${packageFolders.get(name)}/test/`)),
+      ) &&
       !process.env[server.environment ?? server.beside] &&
       !server.present(),
   );

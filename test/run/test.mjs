@@ -5,7 +5,7 @@ import { isQuick, isSoaked, LEFT_OUT, testFiles } from "./testFiles.mjs";
 import { timesLines } from "./times.mjs";
 import { countLine, runVitest } from "./vitest.mjs";
 
-// `npm test`: all tests. `npm test -- packages/core -t name`: arguments go to vitest. `--quick`: the files that start no process, and so need
+// `npm test`: all tests. `npm test -- packages/engine/core -t name`: arguments go to vitest. `--quick`: the files that start no process, and so need
 // no server. `--soak`: the files that have rounds which no change waits for, with these. The last line is the count.
 const [first, ...others] = process.argv.slice(2);
 const chosen = { "--quick": isQuick, "--soak": isSoaked }[first];

@@ -22,7 +22,7 @@ export default async function childBundles(project: TestProject): Promise<(() =>
   const folder = mkdtempSync(join(cache, "stratigraph-children-"));
   const bundling = await context({
     absWorkingDir: root,
-    entryPoints: ["packages/*/test/**/*Child.ts", "test/**/*Child.ts"],
+    entryPoints: ["packages/*/*/test/**/*Child.ts", "test/**/*Child.ts"],
     outbase: root,
     outdir: folder,
     outExtension: { ".js": ".mjs" },

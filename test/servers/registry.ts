@@ -77,7 +77,7 @@ const STARTERS: Record<string, () => Promise<Started>> = {
   // No server, but made once per run as well: the inspector's page, in a folder.
   page: async () => {
     const folder = mkdtempSync(join(tmpdir(), "stratigraph-page-"));
-    const { buildPage } = await import("../../packages/cli/test/inspector/support/buildPage.ts");
+    const { buildPage } = await import("../../packages/tools/cli/test/inspector/support/buildPage.ts");
     await buildPage(folder);
     return { login: { url: folder }, stop: async () => rmSync(folder, { recursive: true }) };
   },
@@ -86,7 +86,7 @@ const STARTERS: Record<string, () => Promise<Started>> = {
     const folder = mkdtempSync(join(fastFolder(), "stratigraph-embedded-"));
     const program = `import { PGlite } from "@electric-sql/pglite";
       await (await PGlite.create(${JSON.stringify(folder)})).close();`;
-    const cwd = join(import.meta.dirname, "../../packages/postgres");
+    const cwd = join(import.meta.dirname, "../../packages/engine/postgres");
     await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program], { cwd });
     return { login: { url: folder }, stop: async () => rmSync(folder, { recursive: true }) };
   },

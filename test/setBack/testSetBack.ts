@@ -9,7 +9,7 @@ import {
   turns,
   twoSteps,
   unhandled,
-} from "../../packages/core/test/contract/support.ts";
+} from "../../packages/engine/core/test/contract/support.ts";
 import { inRounds } from "../rounds.ts";
 
 // The storage loses what was acknowledged last (a failover to a server that lagged, a restored backup), and processes live on.

@@ -1,9 +1,9 @@
 import * as core from "@stratigraph/core";
 import * as internal from "@stratigraph/core/internal";
 import * as tier from "@stratigraph/core/tier";
-import type { Session } from "../../packages/journal/src/calls/session.ts";
-import type { Journal } from "../../packages/journal/src/journal.ts";
-import type { CallOptions } from "../../packages/journal/src/options.ts";
+import type { Session } from "../../packages/features/journal/src/calls/session.ts";
+import type { Journal } from "../../packages/features/journal/src/journal.ts";
+import type { CallOptions } from "../../packages/features/journal/src/options.ts";
 import type { Machine } from "./machine.ts";
 import type { World } from "./world.ts";
 
@@ -25,9 +25,9 @@ export async function loadProgram(): Promise<Program> {
   for (const [name, door] of Object.entries(doors)) vi.doMock(name, () => door);
   try {
     const [journal, session, langgraph] = await Promise.all([
-      import("../../packages/journal/src/journal.ts"),
-      import("../../packages/journal/src/calls/session.ts"),
-      import("../../packages/journal/src/langgraph/langgraph.ts"),
+      import("../../packages/features/journal/src/journal.ts"),
+      import("../../packages/features/journal/src/calls/session.ts"),
+      import("../../packages/features/journal/src/langgraph/langgraph.ts"),
     ]);
     // Loaded later, it would take real time.
     await langgraph.loadInterrupt();

@@ -2,7 +2,7 @@ import { edit, fork, merge } from "@stratigraph/branch";
 import { advance } from "@stratigraph/branch/internal";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import type { Namespace } from "@stratigraph/core/tier";
-import { chat, human, on } from "../../packages/branch/test/support/graphs.ts";
+import { chat, human, on } from "../../packages/features/branch/test/support/graphs.ts";
 import { text } from "./ledger.ts";
 import type { Machine } from "./machine.ts";
 import { simulate } from "./simulate.ts";

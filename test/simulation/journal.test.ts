@@ -1,8 +1,8 @@
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import { reservedNamespaces, type AppendRequest } from "@stratigraph/core/tier";
 import { inRounds } from "../rounds.ts";
-import { on } from "../../packages/branch/test/support/graphs.ts";
-import { gate } from "../../packages/core/test/contract/support.ts";
+import { on } from "../../packages/features/branch/test/support/graphs.ts";
+import { gate } from "../../packages/engine/core/test/contract/support.ts";
 import { Bank, loadProgram, type Payer, type Program } from "./bank.ts";
 import { explore, simulate } from "./simulate.ts";
 import { warmUp } from "./site.ts";

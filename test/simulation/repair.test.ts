@@ -1,7 +1,7 @@
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import type { Blob, RemoveRequest } from "@stratigraph/core/tier";
 import { operations, runOperation, type RepairOutcome, type Report } from "@stratigraph/cli/operations";
-import { testContext } from "../../packages/cli/test/operations/support/testContext.ts";
+import { testContext } from "../../packages/tools/cli/test/operations/support/testContext.ts";
 import { idOf, Ledger } from "./ledger.ts";
 import { simulate } from "./simulate.ts";
 import { warmUp } from "./site.ts";

@@ -1,6 +1,6 @@
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
-import { play } from "../../packages/testing/src/differential/play.ts";
-import { installedVersion } from "../../packages/testing/src/installedVersion.ts";
+import { play } from "../../packages/tools/testing/src/differential/play.ts";
+import { installedVersion } from "../../packages/tools/testing/src/installedVersion.ts";
 import { type Place, openSavers } from "./openSavers.ts";
 import { parts } from "./parts.ts";
 

@@ -1,8 +1,8 @@
-import type { Scenario } from "../../packages/testing/src/differential/scenario.ts";
-import type { Part } from "../../packages/testing/src/differential/stage.ts";
-import { scenarios } from "../../packages/testing/src/differential/scenarios.ts";
+import type { Scenario } from "../../packages/tools/testing/src/differential/scenario.ts";
+import type { Part } from "../../packages/tools/testing/src/differential/stage.ts";
+import { scenarios } from "../../packages/tools/testing/src/differential/scenarios.ts";
 import { inRounds } from "../rounds.ts";
-import type { Durability } from "../../packages/testing/src/graphs/durabilities.ts";
+import type { Durability } from "../../packages/tools/testing/src/graphs/durabilities.ts";
 
 /** How many acts of each scenario are played with the older LangGraph, under which durability. */
 const begun: readonly (readonly [acts: number, durability: Durability])[] = [

@@ -1,4 +1,4 @@
-import { AdaptiveTtl } from "../../../packages/tiered/src/adaptive/adaptiveTtl.ts";
+import { AdaptiveTtl } from "../../../packages/engine/tiered/src/adaptive/adaptiveTtl.ts";
 import { generateTrace, type TraceShape } from "../traffic/generateTrace.ts";
 import type { ThreadUse } from "../traffic/trace.ts";
 

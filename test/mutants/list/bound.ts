@@ -1,8 +1,8 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/journal/src";
-const tests = ["packages/journal/test/bound.test.ts"];
-const keyed = ["packages/journal/test/keyed.test.ts"];
+const src = "packages/features/journal/src";
+const tests = ["packages/features/journal/test/bound.test.ts"];
+const keyed = ["packages/features/journal/test/keyed.test.ts"];
 
 /** Whose journal it is: entries are bound to the thread that made them, and calls are known by its key. */
 export const boundMutants: readonly Mutant[] = [

@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/branch/src";
-const test = "packages/branch/test";
+const src = "packages/features/branch/src";
+const test = "packages/features/branch/test";
 
 export const branchFaults: readonly Mutant[] = [
   {

@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/cli/src/terminal";
-const test = "packages/cli/test/terminal";
+const src = "packages/tools/cli/src/terminal";
+const test = "packages/tools/cli/test/terminal";
 
 export const cliFaults: readonly Mutant[] = [
   {
@@ -68,20 +68,20 @@ export const cliFaults: readonly Mutant[] = [
     id: "clf07",
     kind: "fault",
     what: "inspect --open tells the token to every user of the machine, as an argument of a program",
-    file: "packages/cli/src/terminal/openBrowser.ts",
+    file: "packages/tools/cli/src/terminal/openBrowser.ts",
     find: "[...args, pathToFileURL(file).href]",
     replace: "[...args, url]",
-    tests: ["packages/cli/test/terminal/inspect.test.ts"],
+    tests: ["packages/tools/cli/test/terminal/inspect.test.ts"],
     name: "--open",
   },
   {
     id: "clf08",
     kind: "fault",
     what: "a storage that doesn't answer is waited for in silence, where stderr is no terminal",
-    file: "packages/cli/src/terminal/progressLine.ts",
+    file: "packages/tools/cli/src/terminal/progressLine.ts",
     find: "else if (retry !== undefined && !isTold)",
     replace: "else if (retry === null)",
-    tests: ["packages/cli/test/terminal/terminal.test.ts"],
+    tests: ["packages/tools/cli/test/terminal/terminal.test.ts"],
     name: "refuses connections",
   },
 ];

@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/core/src";
-const test = "packages/core/test";
+const src = "packages/engine/core/src";
+const test = "packages/engine/core/test";
 
 export const coreFaults: readonly Mutant[] = [
   {

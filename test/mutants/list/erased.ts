@@ -1,11 +1,11 @@
 import type { Mutant } from "../mutant.ts";
 
-const erase = "packages/journal/src/trail/erase.ts";
-const leftovers = "packages/journal/src/trail/leftovers.ts";
-const verify = "packages/journal/src/trail/verifyThread.ts";
-const drop = "packages/journal/src/trail/dropBlobs.ts";
-const told = ["packages/journal/test/erasedLeftovers.test.ts"];
-const anywhere = ["packages/journal/test/erasedAnywhere.test.ts"];
+const erase = "packages/features/journal/src/trail/erase.ts";
+const leftovers = "packages/features/journal/src/trail/leftovers.ts";
+const verify = "packages/features/journal/src/trail/verifyThread.ts";
+const drop = "packages/features/journal/src/trail/dropBlobs.ts";
+const told = ["packages/features/journal/test/erasedLeftovers.test.ts"];
+const anywhere = ["packages/features/journal/test/erasedAnywhere.test.ts"];
 
 /** What an erasure drops in each storage, and what `verify` says of one that isn't whole. */
 export const erasedMutants: readonly Mutant[] = [
@@ -124,7 +124,7 @@ export const erasedMutants: readonly Mutant[] = [
     id: "er13",
     kind: "guard",
     what: "S3 keeps the old bytes of an erased entry until the thread is rewritten",
-    file: "packages/s3/src/packTier.ts",
+    file: "packages/engine/s3/src/packTier.ts",
     find: "!imports && erases(view)",
     replace: "imports && erases(view)",
     tests: anywhere,

@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const log = "packages/journal/src/log";
-const tests = ["packages/journal/test/folds.test.ts"];
+const log = "packages/features/journal/src/log";
+const tests = ["packages/features/journal/test/folds.test.ts"];
 
 /** The stored state of a journal: it is what the entries come to, or isn't used. */
 export const foldMutants: readonly Mutant[] = [
@@ -45,7 +45,7 @@ export const foldMutants: readonly Mutant[] = [
     id: "fo12",
     kind: "guard",
     what: "a journal that was cut before a stored state doesn't verify",
-    file: "packages/journal/src/trail/verifyThread.ts",
+    file: "packages/features/journal/src/trail/verifyThread.ts",
     find: "&& isKnown &&",
     replace: "&&",
     tests,
@@ -54,7 +54,7 @@ export const foldMutants: readonly Mutant[] = [
     id: "fo03",
     kind: "guard",
     what: "a stored state that the entries don't come to verifies",
-    file: "packages/journal/src/trail/verifyThread.ts",
+    file: "packages/features/journal/src/trail/verifyThread.ts",
     find: "!isFoldOf(fold, calls, below)",
     replace: "seq < 0",
     tests,

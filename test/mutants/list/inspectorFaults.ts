@@ -1,10 +1,10 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/cli/src/inspector";
-const guards = ["packages/cli/test/inspector/guards.test.ts"];
-const page = ["packages/cli/test/inspector/page.test.ts"];
-const commands = ["packages/cli/test/inspector/page/commandText.test.ts"];
-const api = ["packages/cli/test/inspector/api.test.ts"];
+const src = "packages/tools/cli/src/inspector";
+const guards = ["packages/tools/cli/test/inspector/guards.test.ts"];
+const page = ["packages/tools/cli/test/inspector/page.test.ts"];
+const commands = ["packages/tools/cli/test/inspector/page/commandText.test.ts"];
+const api = ["packages/tools/cli/test/inspector/api.test.ts"];
 
 export const inspectorFaults: readonly Mutant[] = [
   {
@@ -86,7 +86,7 @@ export const inspectorFaults: readonly Mutant[] = [
     file: `${src}/api/eventStream.ts`,
     find: "if ((this.#controller.desiredSize ?? 0) <= 0) {",
     replace: "if (false) {",
-    tests: ["packages/cli/test/inspector/eventStream.test.ts"],
+    tests: ["packages/tools/cli/test/inspector/eventStream.test.ts"],
   },
   {
     id: "inf10",
@@ -101,7 +101,7 @@ export const inspectorFaults: readonly Mutant[] = [
     id: "inf11",
     kind: "fault",
     what: "a quote in an id ends the word of a shell in commands that the page suggests",
-    file: "packages/cli/page/design/commandText.ts",
+    file: "packages/tools/cli/page/design/commandText.ts",
     find: ".replaceAll(\"'\", String.raw`'\\''`)",
     replace: "",
     tests: commands,
@@ -110,7 +110,7 @@ export const inspectorFaults: readonly Mutant[] = [
     id: "inf12",
     kind: "fault",
     what: "a thread's id is an option of the command that the page suggests",
-    file: "packages/cli/page/design/commandText.ts",
+    file: "packages/tools/cli/page/design/commandText.ts",
     find: "const rest = given.some(isDashed)",
     replace: "const rest = false",
     tests: commands,
@@ -119,7 +119,7 @@ export const inspectorFaults: readonly Mutant[] = [
     id: "inf13",
     kind: "fault",
     what: "a namespace or a tag is an option of the command that the page suggests",
-    file: "packages/cli/page/design/commandText.ts",
+    file: "packages/tools/cli/page/design/commandText.ts",
     find: 'isDashed(value) ? "=" : " "',
     replace: '" "',
     tests: commands,
@@ -128,37 +128,37 @@ export const inspectorFaults: readonly Mutant[] = [
     id: "inf15",
     kind: "fault",
     what: "the list of threads stays as it is where a run goes on or asks within a minute",
-    file: "packages/cli/page/views/threads/mergePages.ts",
+    file: "packages/tools/cli/page/views/threads/mergePages.ts",
     find: "before.get(item.thread) !== JSON.stringify(item)",
     replace: "!before.has(item.thread)",
-    tests: ["packages/cli/test/inspector/page/pages.test.ts"],
+    tests: ["packages/tools/cli/test/inspector/page/pages.test.ts"],
   },
   {
     id: "inf16",
     kind: "fault",
     what: "a tab that shows the page leaves the token of an address that is opened there in the address, and doesn't use it",
-    file: "packages/cli/page/api/token.ts",
+    file: "packages/tools/cli/page/api/token.ts",
     find: "if (takeToken() !== undefined) location.reload();",
     replace: "",
-    tests: ["packages/cli/test/inspector/browser/frame.test.ts"],
+    tests: ["packages/tools/cli/test/inspector/browser/frame.test.ts"],
   },
   {
     id: "inf17",
     kind: "fault",
     what: "tasks that had finished are told as stopped because another one failed",
-    file: "packages/cli/page/views/checkpoint/failuresOf.ts",
+    file: "packages/tools/cli/page/views/checkpoint/failuresOf.ts",
     find: "aborted.filter(({ task }) => !finished.has(task))",
     replace: "aborted",
-    tests: ["packages/cli/test/inspector/page/failures.test.ts"],
+    tests: ["packages/tools/cli/test/inspector/page/failures.test.ts"],
   },
   {
     id: "inf14",
     kind: "fault",
     what: "a thread's id is an option of the command that an operation suggests",
-    file: "packages/cli/src/operations/render/commandText.ts",
+    file: "packages/tools/cli/src/operations/render/commandText.ts",
     find: 'words.some((word) => word.startsWith("-"))',
     replace: "words.length === 0",
-    tests: ["packages/cli/test/operations/values.test.ts"],
+    tests: ["packages/tools/cli/test/operations/values.test.ts"],
   },
   {
     id: "inf20",
@@ -167,7 +167,7 @@ export const inspectorFaults: readonly Mutant[] = [
     file: `${src}/events/watcher.ts`,
     find: "if (told.isDown !== false)",
     replace: "if (told.isDown === true)",
-    tests: ["packages/cli/test/inspector/events.test.ts"],
+    tests: ["packages/tools/cli/test/inspector/events.test.ts"],
   },
   {
     id: "inf18",
@@ -176,16 +176,16 @@ export const inspectorFaults: readonly Mutant[] = [
     file: `${src}/events/watcher.ts`,
     find: "limit: mostNewest",
     replace: "limit: 1",
-    tests: ["packages/cli/test/inspector/events.test.ts"],
+    tests: ["packages/tools/cli/test/inspector/events.test.ts"],
     name: "newest minute",
   },
   {
     id: "inf19",
     kind: "fault",
     what: "numbers that are counted from different checkpoints are ranked",
-    file: "packages/cli/page/views/compare/leastOf.ts",
+    file: "packages/tools/cli/page/views/compare/leastOf.ts",
     find: "return alike(found) && numbers",
     replace: "return numbers",
-    tests: ["packages/cli/test/inspector/page/pages.test.ts"],
+    tests: ["packages/tools/cli/test/inspector/page/pages.test.ts"],
   },
 ];

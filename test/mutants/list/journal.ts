@@ -1,9 +1,9 @@
 import type { Mutant } from "../mutant.ts";
 
-const runner = "packages/journal/src/calls/callRunner.ts";
-const session = "packages/journal/src/calls/session.ts";
-const outcomes = "packages/journal/src/calls/outcomes.ts";
-const log = "packages/journal/src/log/journalLog.ts";
+const runner = "packages/features/journal/src/calls/callRunner.ts";
+const session = "packages/features/journal/src/calls/session.ts";
+const outcomes = "packages/features/journal/src/calls/outcomes.ts";
+const log = "packages/features/journal/src/log/journalLog.ts";
 const simulated = ["test/simulation/journal.test.ts"];
 
 export const journalMutants: readonly Mutant[] = [
@@ -14,7 +14,7 @@ export const journalMutants: readonly Mutant[] = [
     file: log,
     find: 'const isIt = found === seq && "call" in event && event.call === call;',
     replace: "const isIt = found === seq;",
-    tests: ["packages/journal/test/otherLife.test.ts"],
+    tests: ["packages/features/journal/test/otherLife.test.ts"],
   },
   {
     id: "jo04",
@@ -147,7 +147,7 @@ export const journalMutants: readonly Mutant[] = [
     id: "jo18",
     kind: "guard",
     what: "an operator's answer about one attempt is recorded for the next one, which is under way",
-    file: "packages/journal/src/trail/operator.ts",
+    file: "packages/features/journal/src/trail/operator.ts",
     find: 'if (now?.status === "claimed" && now.claim?.seq !== claim?.seq)\n      throw',
     replace: "if (now === null)\n      throw",
     tests: simulated,
@@ -156,7 +156,7 @@ export const journalMutants: readonly Mutant[] = [
     id: "jo19",
     kind: "guard",
     what: "an operator forgets the next attempt, which is under way: the call is made twice",
-    file: "packages/journal/src/trail/operator.ts",
+    file: "packages/features/journal/src/trail/operator.ts",
     find: 'if (now.status === "claimed" && now.claim?.seq !== state.claim?.seq)',
     replace: "if (now === null)",
     tests: simulated,
@@ -168,7 +168,7 @@ export const journalMutants: readonly Mutant[] = [
     file: session,
     find: "runs === undefined ? await this.#looksAlive(holder, known) : runs > 0",
     replace: "await this.#looksAlive(holder, known)",
-    tests: ["packages/journal/test/sessions.test.ts"],
+    tests: ["packages/features/journal/test/sessions.test.ts"],
   },
   {
     id: "jo21",
@@ -177,13 +177,13 @@ export const journalMutants: readonly Mutant[] = [
     file: session,
     find: "if (takenForDead.delete(this.#name)) this.#untilMs = 0;",
     replace: "",
-    tests: ["packages/journal/test/sessions.test.ts"],
+    tests: ["packages/features/journal/test/sessions.test.ts"],
   },
   {
     id: "jo23",
     kind: "guard",
     what: "erasing brings back entries that were cut off meanwhile: the journal is broken",
-    file: "packages/journal/src/trail/erase.ts",
+    file: "packages/features/journal/src/trail/erase.ts",
     find: "records.filter(({ seq }) => seq > calls.cutUpTo)",
     replace: "records.filter(({ seq }) => seq > 0 * calls.cutUpTo)",
     tests: simulated,
@@ -192,7 +192,7 @@ export const journalMutants: readonly Mutant[] = [
     id: "jo24",
     kind: "guard",
     what: "of two events at once one leaves the main line",
-    file: "packages/journal/src/events/eventStore.ts",
+    file: "packages/features/journal/src/events/eventStore.ts",
     find: "expected: tip.recordId === undefined ? [] : [tip.recordId],",
     replace: 'expected: "any",',
     tests: ["test/simulation/events.test.ts"],
@@ -201,7 +201,7 @@ export const journalMutants: readonly Mutant[] = [
     id: "jo26",
     kind: "guard",
     what: "an event of a late writer begins a deleted thread anew",
-    file: "packages/journal/src/events/eventStore.ts",
+    file: "packages/features/journal/src/events/eventStore.ts",
     find: "        seen: tip.revision,\n",
     replace: "",
     tests: ["test/simulation/events.test.ts"],
@@ -210,7 +210,7 @@ export const journalMutants: readonly Mutant[] = [
     id: "jo27",
     kind: "fault",
     what: "an event that is appended again by its key counts twice",
-    file: "packages/journal/src/events/eventStore.ts",
+    file: "packages/features/journal/src/events/eventStore.ts",
     find: "if (first !== undefined) {",
     replace: "if (first === null) {",
     tests: ["test/simulation/events.test.ts"],

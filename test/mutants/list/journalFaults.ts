@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/journal/src";
-const test = "packages/journal/test";
+const src = "packages/features/journal/src";
+const test = "packages/features/journal/test";
 
 export const journalFaults: readonly Mutant[] = [
   {

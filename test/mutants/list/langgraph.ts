@@ -1,11 +1,11 @@
 import type { Mutant } from "../mutant.ts";
 
-const saver = "packages/core/src/saver/tierSaver.ts";
-const args = "packages/core/src/saver/arguments.ts";
-const address = "packages/core/src/saver/address.ts";
-const calls = ["packages/core/test/graphs.test.ts"];
-const refusals = ["packages/core/test/contract/refusals.test.ts"];
-const imports = ["packages/core/test/contract/saverImport.test.ts"];
+const saver = "packages/engine/core/src/saver/tierSaver.ts";
+const args = "packages/engine/core/src/saver/arguments.ts";
+const address = "packages/engine/core/src/saver/address.ts";
+const calls = ["packages/engine/core/test/graphs.test.ts"];
+const refusals = ["packages/engine/core/test/contract/refusals.test.ts"];
+const imports = ["packages/engine/core/test/contract/saverImport.test.ts"];
 
 /** Calls as LangGraph's code and tests make them, and those that are refused on purpose. */
 export const langgraphMutants: readonly Mutant[] = [
@@ -23,7 +23,7 @@ export const langgraphMutants: readonly Mutant[] = [
     id: "lg02",
     kind: "fault",
     what: "without newVersions no channel is new: values are lost",
-    file: "packages/core/src/encode/checkpointCoder.ts",
+    file: "packages/engine/core/src/encode/checkpointCoder.ts",
     find: "put.newVersions ?? { ...put.checkpoint.channel_versions, ...given }",
     replace: "put.newVersions ?? {}",
     tests: calls,
@@ -33,7 +33,7 @@ export const langgraphMutants: readonly Mutant[] = [
     id: "lg03",
     kind: "fault",
     what: "without newVersions only channels with a version are new: values that nobody counts are lost",
-    file: "packages/core/src/encode/checkpointCoder.ts",
+    file: "packages/engine/core/src/encode/checkpointCoder.ts",
     find: "put.newVersions ?? { ...put.checkpoint.channel_versions, ...given }",
     replace: "put.newVersions ?? put.checkpoint.channel_versions",
     tests: calls,
@@ -43,7 +43,7 @@ export const langgraphMutants: readonly Mutant[] = [
     id: "lg04",
     kind: "fault",
     what: "without newVersions a channel that is left out keeps its parent's value",
-    file: "packages/core/src/encode/checkpointCoder.ts",
+    file: "packages/engine/core/src/encode/checkpointCoder.ts",
     find: "put.newVersions ?? { ...put.checkpoint.channel_versions, ...given }",
     replace: "put.newVersions ?? given",
     tests: calls,
@@ -176,7 +176,7 @@ export const langgraphMutants: readonly Mutant[] = [
     id: "lg18",
     kind: "guard",
     what: "a put under a parent that its writer never read moves the head of others",
-    file: "packages/core/src/saver/observations.ts",
+    file: "packages/engine/core/src/saver/observations.ts",
     find: 'if (parentId === undefined) return head === undefined ? "any"',
     replace: 'if (parentId === undefined || head === undefined) return head === undefined ? "any"',
     tests: refusals,

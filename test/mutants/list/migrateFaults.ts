@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/migrate/src";
-const test = "packages/migrate/test";
+const src = "packages/features/migrate/src";
+const test = "packages/features/migrate/test";
 
 export const migrateFaults: readonly Mutant[] = [
   {

@@ -1,11 +1,11 @@
 import type { Mutant } from "../mutant.ts";
 
-const place = "packages/journal/src/langgraph/place.ts";
-const lineage = "packages/core/src/saver/lineage.ts";
-const named = "packages/journal/src/calls/namedCall.ts";
-const runner = "packages/journal/src/calls/callRunner.ts";
-const stories = ["packages/journal/test/named.test.ts"];
-const months = ["packages/journal/test/monthly.test.ts"];
+const place = "packages/features/journal/src/langgraph/place.ts";
+const lineage = "packages/engine/core/src/saver/lineage.ts";
+const named = "packages/features/journal/src/calls/namedCall.ts";
+const runner = "packages/features/journal/src/calls/callRunner.ts";
+const stories = ["packages/features/journal/test/named.test.ts"];
+const months = ["packages/features/journal/test/monthly.test.ts"];
 
 /** Calls that are known by names, and the keys that they pass on. */
 export const namedMutants: readonly Mutant[] = [
@@ -31,7 +31,7 @@ export const namedMutants: readonly Mutant[] = [
     id: "na03",
     kind: "guard",
     what: "what was done before a thread was pruned is taken for a call on another branch",
-    file: "packages/journal/src/langgraph/past.ts",
+    file: "packages/features/journal/src/langgraph/past.ts",
     find: "return isGone && checkpointId < this.#oldest;",
     replace: "return false;",
     tests: stories,
@@ -85,7 +85,7 @@ export const namedMutants: readonly Mutant[] = [
     id: "na09",
     kind: "guard",
     what: "a name that a loop of one task uses for several orders gives the first one's receipt to all",
-    file: "packages/journal/src/callFront.ts",
+    file: "packages/features/journal/src/callFront.ts",
     find: "if (before !== undefined && before !== argsText) throw sameName(",
     replace: "if (before === null) throw sameName(",
     tests: stories,
@@ -94,7 +94,7 @@ export const namedMutants: readonly Mutant[] = [
     id: "na10",
     kind: "guard",
     what: "all later payments of a thread get the idempotency key of one that failed once",
-    file: "packages/journal/src/log/calls.ts",
+    file: "packages/features/journal/src/log/calls.ts",
     find: "      this.#settle(next);\n",
     replace: "",
     tests: months,
@@ -112,7 +112,7 @@ export const namedMutants: readonly Mutant[] = [
     id: "na26",
     kind: "guard",
     what: "a fork of a branch that went back pays again, as it hasn't the checkpoints of its source",
-    file: "packages/journal/src/langgraph/past.ts",
+    file: "packages/features/journal/src/langgraph/past.ts",
     find: "origins ??= await originsOf(saver, at.thread_id);",
     replace: "origins ??= [];",
     tests: stories,
@@ -121,7 +121,7 @@ export const namedMutants: readonly Mutant[] = [
     id: "na27",
     kind: "guard",
     what: "a fork from before a payment pays again once its source was deleted",
-    file: "packages/journal/src/langgraph/past.ts",
+    file: "packages/features/journal/src/langgraph/past.ts",
     find: "return isGone && checkpointId < this.#oldest;",
     replace: "return isGone;",
     tests: stories,
@@ -142,7 +142,7 @@ export const namedMutants: readonly Mutant[] = [
     file: place,
     find: "this.#around = at + 1;",
     replace: "this.#around = 0 * at;",
-    tests: ["packages/journal/test/withinCalls.test.ts", ...stories],
+    tests: ["packages/features/journal/test/withinCalls.test.ts", ...stories],
   },
   {
     id: "na38",
@@ -166,7 +166,7 @@ export const namedMutants: readonly Mutant[] = [
     id: "na40",
     kind: "guard",
     what: "a call outside the graph is given the receipt of the graph's call of that name",
-    file: "packages/journal/src/callFront.ts",
+    file: "packages/features/journal/src/callFront.ts",
     find: 'task.attempt === undefined ? "outside" : null',
     replace: "null",
     tests: stories,
@@ -175,7 +175,7 @@ export const namedMutants: readonly Mutant[] = [
     id: "na42",
     kind: "guard",
     what: "a graph without a checkpointer waits half a minute for a checkpoint that nobody puts",
-    file: "packages/journal/src/langgraph/site.ts",
+    file: "packages/features/journal/src/langgraph/site.ts",
     find: "issuer === undefined || !canInterrupt",
     replace: "issuer === undefined",
     tests: stories,

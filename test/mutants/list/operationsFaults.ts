@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/cli/src/operations";
-const test = "packages/cli/test/operations";
+const src = "packages/tools/cli/src/operations";
+const test = "packages/tools/cli/test/operations";
 
 export const operationsFaults: readonly Mutant[] = [
   {
@@ -56,7 +56,7 @@ export const operationsFaults: readonly Mutant[] = [
     file: `${src}/table/staysDry.ts`,
     find: 'input["dryRun"] === true || ("apply" in shape && input["apply"] !== true)',
     replace: 'input["dryRun"] === true',
-    tests: ["packages/cli/test/inspector/api.test.ts"],
+    tests: ["packages/tools/cli/test/inspector/api.test.ts"],
   },
   {
     id: "opf08",

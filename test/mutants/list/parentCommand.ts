@@ -1,11 +1,11 @@
 import type { Mutant } from "../mutant.ts";
 
-const outcomes = "packages/journal/src/calls/outcomes.ts";
-const results = "packages/journal/src/calls/results.ts";
-const runner = "packages/journal/src/calls/callRunner.ts";
-const task = "packages/journal/src/langgraph/taskConfig.ts";
-const stories = ["packages/journal/test/parentCommand.test.ts"];
-const interrupts = ["packages/journal/test/interrupting.test.ts"];
+const outcomes = "packages/features/journal/src/calls/outcomes.ts";
+const results = "packages/features/journal/src/calls/results.ts";
+const runner = "packages/features/journal/src/calls/callRunner.ts";
+const task = "packages/features/journal/src/langgraph/taskConfig.ts";
+const stories = ["packages/features/journal/test/parentCommand.test.ts"];
+const interrupts = ["packages/features/journal/test/interrupting.test.ts"];
 
 /** Calls that end with a Command for a graph around them, and calls that interrupt. */
 export const parentCommandMutants: readonly Mutant[] = [
@@ -49,7 +49,7 @@ export const parentCommandMutants: readonly Mutant[] = [
     id: "jp05",
     kind: "guard",
     what: "a Command goes to the graph of the task that made the call first, which is gone",
-    file: "packages/journal/src/langgraph/throwAgain.ts",
+    file: "packages/features/journal/src/langgraph/throwAgain.ts",
     find: "const graph = here === undefined ? {} : { graph: `${ownNamespace}${here}` };",
     replace: "const graph = here === undefined ? {} : ownNamespace === undefined ? { graph: here } : {};",
     tests: stories,
@@ -86,7 +86,7 @@ export const parentCommandMutants: readonly Mutant[] = [
     id: "jp09",
     kind: "guard",
     what: "a batch tells that an item failed which is recorded as done",
-    file: "packages/journal/src/batch/batch.ts",
+    file: "packages/features/journal/src/batch/batch.ts",
     find: "else if (isParentCommand(thrown?.error)) tally.done();",
     replace: "",
     tests: stories,

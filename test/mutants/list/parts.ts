@@ -1,8 +1,8 @@
 import type { Mutant } from "../mutant.ts";
 
-const core = "packages/core/src/operations";
-const copies = ["packages/core/test/operations/copyInParts.test.ts"];
-const archives = ["packages/tiered/test/parts.test.ts"];
+const core = "packages/engine/core/src/operations";
+const copies = ["packages/engine/core/test/operations/copyInParts.test.ts"];
+const archives = ["packages/engine/tiered/test/parts.test.ts"];
 
 /** Guards of threads that are copied in parts. */
 export const partsMutants: readonly Mutant[] = [
@@ -19,7 +19,7 @@ export const partsMutants: readonly Mutant[] = [
     id: "pa02",
     kind: "guard",
     what: "the archive takes a part of a thread for the thread",
-    file: "packages/tiered/src/archiveThread.ts",
+    file: "packages/engine/tiered/src/archiveThread.ts",
     find: "part.isLast ? [...headsOf(reading), ...ofLife] : ofLife",
     replace: "[...headsOf(reading), ...ofLife]",
     tests: archives,
@@ -91,7 +91,7 @@ export const partsMutants: readonly Mutant[] = [
     id: "pa10",
     kind: "guard",
     what: "what a killed archiver left of a thread that was deleted stays",
-    file: "packages/tiered/src/dueDeletions.ts",
+    file: "packages/engine/tiered/src/dueDeletions.ts",
     find: "        (await this.#cold.peek({ threadId, namespace: lifeOf })).head !== undefined;",
     replace: "        false;",
     tests: archives,
@@ -100,7 +100,7 @@ export const partsMutants: readonly Mutant[] = [
     id: "pa11",
     kind: "guard",
     what: "… where the warm tier lists no deletions",
-    file: "packages/tiered/src/dueDeletions.ts",
+    file: "packages/engine/tiered/src/dueDeletions.ts",
     find: "(head ?? copy.head) !== undefined",
     replace: "head !== undefined",
     tests: archives,
@@ -109,7 +109,7 @@ export const partsMutants: readonly Mutant[] = [
     id: "pa12",
     kind: "guard",
     what: "a copy that isn't complete is archived",
-    file: "packages/tiered/src/archiveThread.ts",
+    file: "packages/engine/tiered/src/archiveThread.ts",
     find: "      head !== undefined ||\n",
     replace: "      true ||\n",
     tests: archives,
@@ -118,27 +118,27 @@ export const partsMutants: readonly Mutant[] = [
     id: "pa13",
     kind: "guard",
     what: "an import of a large thread rewrites all packs that aren't closed with each part",
-    file: "packages/s3/src/packsToMerge.ts",
+    file: "packages/engine/s3/src/packsToMerge.ts",
     find: "return lastOnes(open, importedBytes - tailBytes);",
     replace: "return open;",
-    tests: ["packages/s3/test/merging.test.ts"],
+    tests: ["packages/engine/s3/test/merging.test.ts"],
   },
   {
     id: "pa14",
     kind: "guard",
     what: "the first append after such an import rewrites all of its packs",
-    file: "packages/s3/src/packsToMerge.ts",
+    file: "packages/engine/s3/src/packsToMerge.ts",
     find: "return open.slice(-2);",
     replace: "return open;",
-    tests: ["packages/s3/test/merging.test.ts"],
+    tests: ["packages/engine/s3/test/merging.test.ts"],
   },
   {
     id: "pa15",
     kind: "guard",
     what: "a page of a listing holds any number of bytes",
-    file: "packages/s3/src/packTier.ts",
+    file: "packages/engine/s3/src/packTier.ts",
     find: "if (bytes > pageBytes && place > 0)",
     replace: "if (false)",
-    tests: ["packages/s3/test/pages.test.ts"],
+    tests: ["packages/engine/s3/test/pages.test.ts"],
   },
 ];

@@ -6,9 +6,9 @@ export const placedKillMutants: readonly Mutant[] = [
     id: "kp01",
     kind: "guard",
     what: "a payment that is repeated after its process died has another idempotency key",
-    file: "packages/journal/src/calls/callRunner.ts",
+    file: "packages/features/journal/src/calls/callRunner.ts",
     find: "const { attempt, key = newIdempotencyKey(), of } = resolution;",
     replace: "const [{ attempt, of }, key] = [resolution, newIdempotencyKey()];",
-    tests: ["packages/journal/test/kills/placed.test.ts"],
+    tests: ["packages/features/journal/test/kills/placed.test.ts"],
   },
 ];

@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/postgres/src";
-const test = "packages/postgres/test";
+const src = "packages/engine/postgres/src";
+const test = "packages/engine/postgres/test";
 
 export const postgresFaults: readonly Mutant[] = [
   {

@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/redis/src";
-const test = "packages/redis/test";
+const src = "packages/engine/redis/src";
+const test = "packages/engine/redis/test";
 
 export const redisFaults: readonly Mutant[] = [
   {

@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/s3/src";
-const test = "packages/s3/test";
+const src = "packages/engine/s3/src";
+const test = "packages/engine/s3/test";
 
 export const s3Faults: readonly Mutant[] = [
   {

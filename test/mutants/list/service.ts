@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
 const lock = {
-  file: "packages/service/src/lock/threadLock.ts",
+  file: "packages/tools/service/src/lock/threadLock.ts",
   tests: ["test/simulation/threadLock.test.ts"],
 } as const;
 
@@ -18,11 +18,11 @@ export const serviceMutants: readonly Mutant[] = [
     id: "sv04",
     kind: "guard",
     what: "readyz looks whether the process is draining before the tiers have answered: the balancer sends it runs that are refused",
-    file: "packages/service/src/health/readiness.ts",
+    file: "packages/tools/service/src/health/readiness.ts",
     find: 'const tiers = await this.#asking;\n    return { status: isDraining() ? "draining"',
     replace:
       'const draining = isDraining();\n    const tiers = await this.#asking;\n    return { status: draining ? "draining"',
-    tests: ["packages/service/test/healthHandlers.test.ts"],
+    tests: ["packages/tools/service/test/healthHandlers.test.ts"],
   },
   {
     id: "sv05",
@@ -44,7 +44,7 @@ export const serviceMutants: readonly Mutant[] = [
     id: "sv07",
     kind: "guard",
     what: "a run that gave up waiting is given the turn: nobody of the process gets the thread any more",
-    file: "packages/service/src/lock/turns.ts",
+    file: "packages/tools/service/src/lock/turns.ts",
     find: "        waiting.splice(waiting.indexOf(next), 1);\n",
     replace: "",
     tests: ["test/simulation/threadLock.test.ts"],
@@ -53,7 +53,7 @@ export const serviceMutants: readonly Mutant[] = [
     id: "sv08",
     kind: "guard",
     what: "a run that was ended while its lock was taken begins nevertheless",
-    file: "packages/service/src/lock/withThread.ts",
+    file: "packages/tools/service/src/lock/withThread.ts",
     find: "      signal?.throwIfAborted();\n      if (!state.held) throw busy();",
     replace: "      if (!state.held) throw busy();",
     tests: ["test/simulation/threadLock.test.ts"],
@@ -62,7 +62,7 @@ export const serviceMutants: readonly Mutant[] = [
     id: "sv09",
     kind: "guard",
     what: "another default of lease: the thread of a process that died stays locked for an hour",
-    file: "packages/service/src/lock/withThreadOptions.ts",
+    file: "packages/tools/service/src/lock/withThreadOptions.ts",
     find: 'lease = "30s"',
     replace: 'lease = "1h"',
     tests: ["test/simulation/threadLock.test.ts"],
@@ -71,7 +71,7 @@ export const serviceMutants: readonly Mutant[] = [
     id: "sv10",
     kind: "guard",
     what: "another default of limits.runs: Kubernetes kills the process before its checkpointer has ended",
-    file: "packages/service/src/drain/drainOptions.ts",
+    file: "packages/tools/service/src/drain/drainOptions.ts",
     find: 'runs: "15s"',
     replace: 'runs: "25s"',
     tests: ["test/simulation/drain.test.ts"],
@@ -80,7 +80,7 @@ export const serviceMutants: readonly Mutant[] = [
     id: "sv11",
     kind: "guard",
     what: "maintenance that hangs is waited for after the runs, however long these took",
-    file: "packages/service/src/drain/service.ts",
+    file: "packages/tools/service/src/drain/service.ts",
     find: 'drainStep({ step: "maintenance" }, runsMs + limitsMs.maintenance,',
     replace: 'drainStep({ step: "maintenance" }, 2 * runsMs + limitsMs.maintenance,',
     tests: ["test/simulation/drain.test.ts"],

@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/service/src";
-const test = "packages/service/test";
+const src = "packages/tools/service/src";
+const test = "packages/tools/service/test";
 
 export const serviceFaults: readonly Mutant[] = [
   {

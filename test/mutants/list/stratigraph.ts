@@ -5,10 +5,10 @@ export const stratigraphMutants: readonly Mutant[] = [
     id: "x12",
     kind: "guard",
     what: "an environment variable that is empty is taken for a value: an address or a secret of nothing",
-    file: "packages/stratigraph/src/settings/placeholders.ts",
+    file: "packages/features/stratigraph/src/settings/placeholders.ts",
     find: 'if (found !== undefined && found !== "") return found;',
     replace: "if (found !== undefined) return found;",
-    tests: ["packages/stratigraph/test/settings.test.ts"],
+    tests: ["packages/features/stratigraph/test/settings.test.ts"],
     name: "an environment replaces",
   },
 ];

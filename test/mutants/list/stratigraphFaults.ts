@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/stratigraph/src";
-const test = "packages/stratigraph/test";
+const src = "packages/features/stratigraph/src";
+const test = "packages/features/stratigraph/test";
 
 export const stratigraphFaults: readonly Mutant[] = [
   {
@@ -71,9 +71,9 @@ export const stratigraphFaults: readonly Mutant[] = [
     id: "stf08",
     kind: "fault",
     what: "a URL with one slash asks the driver's own default host",
-    file: "packages/stratigraph/src/urls.ts",
+    file: "packages/features/stratigraph/src/urls.ts",
     find: "if (isServer && !",
     replace: "if (!isServer && !isServer && isServer && !",
-    tests: ["packages/stratigraph/test/wrongCalls.test.ts"],
+    tests: ["packages/features/stratigraph/test/wrongCalls.test.ts"],
   },
 ];

@@ -1,9 +1,9 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/service/src/telemetry";
-const log = ["packages/service/test/telemetry/log.test.ts"];
-const observe = ["packages/service/test/telemetry/observe.test.ts"];
-const nodes = ["packages/service/test/telemetry/nodes.test.ts"];
+const src = "packages/tools/service/src/telemetry";
+const log = ["packages/tools/service/test/telemetry/log.test.ts"];
+const observe = ["packages/tools/service/test/telemetry/observe.test.ts"];
+const nodes = ["packages/tools/service/test/telemetry/nodes.test.ts"];
 
 export const telemetryFaults: readonly Mutant[] = [
   {
@@ -49,7 +49,7 @@ export const telemetryFaults: readonly Mutant[] = [
     file: `${src}/recorder.ts`,
     find: "if (values.size >= mostValues) return otherValue;",
     replace: "",
-    tests: [...observe, ...nodes, "packages/service/test/telemetry/metrics.test.ts"],
+    tests: [...observe, ...nodes, "packages/tools/service/test/telemetry/metrics.test.ts"],
   },
   {
     id: "tef06",
@@ -58,7 +58,7 @@ export const telemetryFaults: readonly Mutant[] = [
     file: `${src}/measure.ts`,
     find: 'this.#to.record("operations", ms / 1000, {',
     replace: 'this.#to.record("operations", ms, {',
-    tests: [...observe, "packages/service/test/telemetry/metrics.test.ts"],
+    tests: [...observe, "packages/tools/service/test/telemetry/metrics.test.ts"],
   },
   {
     id: "tef07",

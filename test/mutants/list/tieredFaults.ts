@@ -1,7 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
-const src = "packages/tiered/src";
-const test = "packages/tiered/test";
+const src = "packages/engine/tiered/src";
+const test = "packages/engine/tiered/test";
 
 export const tieredFaults: readonly Mutant[] = [
   {

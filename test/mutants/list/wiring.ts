@@ -1,8 +1,8 @@
 import type { Mutant } from "../mutant.ts";
 
-const chain = "packages/journal/src/langgraph/chain.ts";
-const task = "packages/journal/src/langgraph/taskConfig.ts";
-const stories = ["packages/journal/test/wiring.test.ts"];
+const chain = "packages/features/journal/src/langgraph/chain.ts";
+const task = "packages/features/journal/src/langgraph/taskConfig.ts";
+const stories = ["packages/features/journal/test/wiring.test.ts"];
 
 /** How a graph is wired, so that a model's calls have a place. */
 export const wiringMutants: readonly Mutant[] = [
@@ -149,7 +149,7 @@ export const wiringMutants: readonly Mutant[] = [
     id: "wi16",
     kind: "guard",
     what: "an agent of createAgent without the middleware isn't told what to add",
-    file: "packages/journal/src/errors.ts",
+    file: "packages/features/journal/src/errors.ts",
     find: "from the node that asks the model; with createAgent, middleware: [journalMiddleware(journal)].",
     replace: "from the node that asks the model.",
     tests: stories,
@@ -158,18 +158,18 @@ export const wiringMutants: readonly Mutant[] = [
     id: "wi17",
     kind: "guard",
     what: "a node that passes next() a part of the state drops the next payment",
-    file: "packages/journal/src/langgraph/chain.ts",
+    file: "packages/features/journal/src/langgraph/chain.ts",
     find: "const chain = chainStateIn(state) ?? asChainState(task.channel(chainKey));",
     replace: "const chain = chainStateIn(state);",
-    tests: ["packages/journal/test/wiring.test.ts"],
+    tests: ["packages/features/journal/test/wiring.test.ts"],
   },
   {
     id: "wi18",
     kind: "guard",
     what: "of equal calls that two nodes of a step ask for, one is dropped",
-    file: "packages/journal/src/langgraph/chain.ts",
+    file: "packages/features/journal/src/langgraph/chain.ts",
     find: "const ofStep = callsBeside(task, messages[position]!, chain);",
     replace: "const ofStep = callsBeside(task, {}, chain);",
-    tests: ["packages/journal/test/wiring.test.ts"],
+    tests: ["packages/features/journal/test/wiring.test.ts"],
   },
 ];

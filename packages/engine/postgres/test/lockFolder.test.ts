@@ -1,0 +1,130 @@
+import fs, { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { StratigraphError } from "@stratigraph/core";
+import { expect, test } from "vitest";
+import { inFrontOf } from "../../../../test/inFrontOf.ts";
+import { available } from "../../../../test/servers/available.ts";
+import { runChild } from "../../../../test/servers/children.ts";
+import { inContainer } from "../../../../test/servers/container.ts";
+import { lockFolder } from "../src/connection/lockFolder.ts";
+import type { LockMessage } from "./support/lockChild.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "stratigraph-lock-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a second taker is told who holds the folder, also in the same process", () => {
+  const release = lockFolder(folder);
+  const taken = (): unknown => {
+    try {
+      lockFolder(folder)();
+    } catch (error) {
+      return error;
+    }
+    return undefined;
+  };
+  const error = taken();
+  expect(StratigraphError.is(error, "LOCKED")).toBe(true);
+  expect(error).toMatchObject({ data: { folder, pid: process.pid } });
+  release();
+  expect(taken()).toBeUndefined();
+  expect(existsSync(join(folder, "stratigraph.lock"))).toBe(false);
+});
+
+test("a lock is stale whose process is gone, or was another one with the same id", () => {
+  const file = join(folder, "stratigraph.lock");
+  const gone = { pid: 2 ** 22 + 1, startedAt: "1", token: "a" };
+  const reused = { pid: process.pid, startedAt: "1", token: "b" };
+  for (const holder of [gone, reused]) {
+    writeFileSync(file, JSON.stringify(holder));
+    lockFolder(folder)();
+  }
+  // In the making, on a file system that shows files before their content.
+  writeFileSync(file, "");
+  expect(() => lockFolder(folder)).toThrow("is in use by process unknown");
+});
+
+test.skipIf(!available.containers)(
+  "a process in another container keeps the folder, and loses it a minute after it ended",
+  async () => {
+    const file = join(folder, "stratigraph.lock");
+    const script = join(import.meta.dirname, "support/holdingChild.ts");
+    const child = runChild<"held" | "renewed">(script, [folder], { execPath: inContainer(folder) });
+    await child.message((message) => message === "held");
+    const { pid } = JSON.parse(readFileSync(file, "utf8")) as { pid: number };
+    // Its id in there is that of a process which doesn't run it out here.
+    expect(pid).not.toBe(child.pid);
+    expect(() => lockFolder(folder)).toThrow(`is in use by process ${pid} of another machine or container`);
+    const before = new Date(Date.now() - 3_600_000);
+    utimesSync(file, before, before);
+    // It renews what an hour's pause let grow old.
+    child.send("renew");
+    await child.message((message) => message === "renewed");
+    expect(() => lockFolder(folder)).toThrow("If that one has ended");
+    await child.kill();
+    expect(() => lockFolder(folder)).toThrow("If that one has ended");
+    utimesSync(file, before, before);
+    lockFolder(folder)();
+  },
+);
+
+test("who takes a stale lock away looks again: the next holder may be there already", () => {
+  const file = join(folder, "stratigraph.lock");
+  const release = lockFolder(folder);
+  const living = readFileSync(file, "utf8");
+  const gone = { pid: 2 ** 22 + 1, startedAt: "1", token: "a" };
+  writeFileSync(file, JSON.stringify(gone));
+  // Another process took the lock over since this one saw that its holder is gone.
+  const restore = inFrontOf(fs, "linkSync", (real) => (from, to) => {
+    if (to === `${file}.breaking`) writeFileSync(file, living);
+    real(from, to);
+  });
+  try {
+    expect(() => lockFolder(folder)).toThrow(`is in use by process ${process.pid}`);
+  } finally {
+    restore();
+  }
+  expect(readFileSync(file, "utf8")).toBe(living);
+  release();
+  expect(existsSync(file)).toBe(false);
+});
+
+test("who was taken for dead doesn't release the lock of the next holder", () => {
+  const file = join(folder, "stratigraph.lock");
+  const release = lockFolder(folder);
+  const next = JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), token: "of the next holder" });
+  writeFileSync(file, next);
+  release();
+  expect(readFileSync(file, "utf8")).toBe(next);
+});
+
+test("a process that died while it took a stale lock away is waited for, and then passed over", () => {
+  const file = join(folder, "stratigraph.lock");
+  writeFileSync(file, JSON.stringify({ pid: 2 ** 22 + 1, startedAt: "1", token: "a" }));
+  writeFileSync(`${file}.breaking`, "1");
+  expect(() => lockFolder(folder)).toThrow("is in use by process 4194305");
+  const before = new Date(Date.now() - 11_000);
+  utimesSync(`${file}.breaking`, before, before);
+  lockFolder(folder)();
+});
+
+test("processes that take it in turn, some killed while they hold it, never meet", async () => {
+  const script = join(import.meta.dirname, "support/lockChild.ts");
+  const start = (forMs: number) => runChild<LockMessage>(script, [folder, String(forMs)]);
+  const staying = [0, 1].map(() => start(5_000));
+  const killed = [0, 1, 2].map(async () => {
+    const child = start(60_000);
+    await child.message(({ type }) => type === "held");
+    return await child.kill();
+  });
+  for (const exit of await Promise.all(killed)) expect(exit.signal).toBe("SIGKILL");
+  for (const child of staying) {
+    const end = await child.message(({ type }) => type === "end");
+    expect(end).toMatchObject({ held: expect.toSatisfy((held: number) => held > 10) });
+    expect(child.messages.filter(({ type }) => type === "violation")).toEqual([]);
+    await child.exit;
+  }
+});

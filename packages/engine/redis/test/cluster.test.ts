@@ -1,0 +1,98 @@
+import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
+import { StratigraphError } from "@stratigraph/core";
+import { testGraphs, testTier } from "@stratigraph/testing";
+import { Cluster } from "ioredis";
+import { waitUntil } from "../../../../test/servers/process.ts";
+import { startRedisCluster } from "../../../../test/servers/redis.ts";
+import { RedisSaver, redis } from "../src/index.ts";
+import { blob, put } from "./fixtures.ts";
+import { allRounds, sparser } from "../../../../test/rounds.ts";
+
+// Three masters and three replicas: every thread in its slot, the indexes of all threads in others.
+
+const cluster = await startRedisCluster();
+const connect = () => {
+  const client = new Cluster(
+    cluster.nodes.map(({ port }) => ({ host: "127.0.0.1", port })),
+    { clusterRetryStrategy: () => 50, retryDelayOnFailover: 50, slotsRefreshTimeout: 2000 },
+  );
+  client.on("error", () => undefined);
+  return client;
+};
+const client = connect();
+let prefixes = 0;
+const options = () => ({ client, keyPrefix: `p${(prefixes += 1)}:` });
+
+afterAll(async () => {
+  client.disconnect();
+  await cluster.stop();
+});
+
+const initializer = {
+  checkpointerName: "RedisSaver on a cluster",
+  createCheckpointer: () => new RedisSaver(options()),
+};
+if (allRounds) {
+  specTest(initializer);
+  deltaChannelHistoryTests(initializer);
+}
+
+testTier(
+  "redis cluster",
+  async () => {
+    const shared = options();
+    return { tier: redis(shared), reopen: async () => redis(shared), close: async () => undefined };
+  },
+  sparser,
+);
+
+const onCluster = async () => {
+  const shared = options();
+  return {
+    saver: new RedisSaver(shared),
+    second: async () => new RedisSaver(shared),
+    close: async () => undefined,
+  };
+};
+testGraphs("RedisSaver on a cluster", onCluster, sparser);
+
+test("fromCluster opens a client of its own, which end() closes", async () => {
+  const keyPrefix = `from ${(prefixes += 1)}:`;
+  const saver = await RedisSaver.fromCluster(
+    cluster.nodes.slice(0, 1).map(({ port }) => ({ url: `redis://127.0.0.1:${port}` })),
+    { keyPrefix, ttl: "1h" },
+  );
+  const ids = Array.from({ length: 20 }, (_, n) => `thread ${n}`);
+  for (const threadId of ids) await saver.tier.append(put(threadId, "c1"));
+  await saver.end();
+  const others = redis({ client, keyPrefix });
+  for (const threadId of ids) expect((await others.peek({ threadId, namespace: "" })).head).toBe("c1");
+});
+
+// Last: it takes a master away.
+describe("failover", () => {
+  test("a killed master costs errors for a while, and no thread", async () => {
+    const tier = redis({ ...options(), commandTimeout: "10s" });
+    const ids = Array.from({ length: 60 }, (_, n) => `thread ${n}`);
+    for (const threadId of ids) await tier.append(put(threadId, "c1", undefined, [blob(threadId)]));
+    // Replication is asynchronous: what a replica doesn't have goes with its master.
+    await Promise.all(cluster.nodes.slice(0, 3).map((node) => node.command("wait", 1, 5000)));
+    await cluster.killMaster(0);
+    await waitUntil("a thread of every slot to be written again", async () => {
+      for (const threadId of ids) {
+        await tier.append(put(threadId, "c2", "c1")).catch((error: unknown) => {
+          if (!StratigraphError.is(error, "UNAVAILABLE")) throw error;
+          return undefined;
+        });
+      }
+      const heads = await Promise.all(
+        ids.map(async (threadId) => (await tier.peek({ threadId, namespace: "" })).head),
+      );
+      return heads.every((head) => head === "c2");
+    });
+    for (const threadId of ids) {
+      const { checkpoint } = await tier.read({ threadId, namespace: "", checkpointId: "c1" });
+      expect([...checkpoint!.blobs.keys()]).toEqual([blob(threadId).hash]);
+    }
+  });
+});

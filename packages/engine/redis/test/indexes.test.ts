@@ -1,0 +1,176 @@
+import type { ThreadTag } from "@stratigraph/core/tier";
+import { Redis } from "ioredis";
+import { sharedRedis } from "../../../../test/servers/shared.ts";
+import { redis, type RedisTier } from "../src/index.ts";
+import { put, watched } from "./fixtures.ts";
+
+// The indexes are other keys than the threads, written by other commands. Whatever comes between two commands, an index may name too
+// many threads, and never too few.
+
+const { url, keyPrefix } = await sharedRedis();
+const client = new Redis(url);
+afterAll(() => client.disconnect());
+
+const hourMs = 3_600_000;
+const anna: ThreadTag = { key: "user_id", value: "anna" };
+const team: ThreadTag = { key: "team", value: "red" };
+
+let prefix: string;
+/** Another process. */
+let other: RedisTier;
+let tests = 0;
+beforeEach(() => {
+  tests += 1;
+  prefix = `${keyPrefix}${tests}:`;
+  other = redis({ client, keyPrefix: prefix });
+});
+
+/** A process in which `work` is done once, right before the first command that is asked for. */
+function before(isMeant: (command: string, args: readonly unknown[]) => boolean, work: () => unknown) {
+  let isDone = false;
+  const slow = watched(client, async (command, args) => {
+    if (isDone || !isMeant(command, args)) return;
+    isDone = true;
+    await work();
+  });
+  return redis({ client: slow, keyPrefix: prefix });
+}
+
+/** As {@link before}, right after the first reply to such a command. */
+function after(command: string, work: () => unknown) {
+  let isDone = false;
+  const slow = watched(
+    client,
+    () => undefined,
+    async (_, name) => {
+      if (isDone || name !== command) return;
+      isDone = true;
+      await work();
+    },
+  );
+  return redis({ client: slow, keyPrefix: prefix });
+}
+
+/** The append of a checkpoint by a run. */
+const ofRun = (threadId: string, id: string, parentId?: string) => {
+  const request = put(threadId, id, parentId);
+  return { ...request, records: request.records.map((record) => ({ ...record, runId: "run" })) };
+};
+
+async function idsOf(found: AsyncIterable<{ threadId: string }>): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { threadId } of found) ids.push(threadId);
+  return ids;
+}
+async function ofRuns(): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { record } of other.list({ runIds: ["run"] })) ids.push(record.threadId);
+  return ids;
+}
+
+/** A run that wrote to a thread long ago, which is gone. */
+async function oldRun(threadId: string): Promise<void> {
+  await redis({ client, keyPrefix: prefix }).append(ofRun(threadId, "c1"));
+  await client.del(`${prefix}t:{${threadId}}`, `${prefix}i:{${threadId}}`);
+  await client.zadd(`${prefix}runs`, 1000, "run");
+}
+
+describe("of runs", () => {
+  test("a thread that a run begins anew while its name is swept keeps its name", async () => {
+    await oldRun("t");
+    const sweeper = after("HMGET", () => other.append(ofRun("t", "anew")));
+    expect(await sweeper.sweep(hourMs)).toBe(0);
+    expect(await ofRuns()).toEqual(["t"]);
+  });
+
+  test("a sweep that sees the name of a thread that isn't written yet sees also that it is young", async () => {
+    await oldRun("gone");
+    const index = (command: string, [key]: readonly unknown[]): boolean =>
+      (command === "ZADD" && key === `${prefix}runs`) || (command === "SADD" && key === `${prefix}run:run`);
+    let asked = 0;
+    // Between the two commands that index it, and before the thread is written.
+    const writer = before(
+      (command, args) => index(command, args) && (asked += 1) === 2,
+      () => other.sweep(hourMs),
+    );
+    await writer.append(ofRun("t", "c1"));
+    expect(asked).toBe(2);
+    expect(await ofRuns()).toEqual(["t"]);
+  });
+
+  test("a thread is named before a run writes to it", async () => {
+    let isNamed = 0;
+    const writer = before(
+      (command) => command === "append",
+      async () => (isNamed = await client.sismember(`${prefix}run:run`, "t")),
+    );
+    await writer.append(ofRun("t", "c1"));
+    expect(isNamed).toBe(1);
+  });
+
+  test("a name that couldn't be stored is stored with the run's next write", async () => {
+    const writer = before(
+      (command) => command === "SADD",
+      () => {
+        throw new Error("OOM command not allowed when used memory > 'maxmemory'.");
+      },
+    );
+    await writer.append(ofRun("t", "c1"));
+    expect(await ofRuns()).toEqual([]);
+    await writer.append(ofRun("t", "c2", "c1"));
+    expect(await ofRuns()).toEqual(["t", "t"]);
+  });
+});
+
+test("a thread that is begun anew while its name is taken out of the index of all threads keeps its name", async () => {
+  await other.append(put("t", "c1"));
+  await client.del(`${prefix}t:{t}`, `${prefix}i:{t}`);
+  await client.zadd(`${prefix}threads`, 1000, "t");
+  const reader = after("HMGET", () => other.append(put("t", "anew")));
+  await idsOf(reader.threads({}));
+  expect(await idsOf(other.threads({}))).toEqual(["t"]);
+});
+
+describe("of tags", () => {
+  const tagged = (tag = anna) => idsOf(other.threads({ tags: [tag] }));
+
+  test("who looks at a thread while it is tagged doesn't take its name out", async () => {
+    await other.append(put("t", "c1"));
+    const writer = before((command) => command === "tagThread", tagged);
+    await writer.tagThread("t", [anna]);
+    expect(await tagged()).toEqual(["t"]);
+  });
+
+  test("a copy is named before it is there, and also by tags that its source got meanwhile", async () => {
+    await other.append(put("source", "c1"));
+    await other.tagThread("source", [anna]);
+    const key = (await client.keys(`${prefix}tag:*`))[0]!;
+    let isNamed: string | null = null;
+    const copier = before(
+      (command) => command === "HSCAN",
+      () => other.tagThread("source", [team]),
+    );
+    expect(await copier.copyThread("source", "copy")).toBe(true);
+    const again = before(
+      (command) => command === "paste",
+      async () => (isNamed = await client.zscore(key, "again")),
+    );
+    expect(await again.copyThread("source", "again")).toBe(true);
+    expect(isNamed).not.toBeNull();
+    expect((await tagged()).sort()).toEqual(["again", "copy", "source"]);
+    expect((await tagged(team)).sort()).toEqual(["again", "copy", "source"]);
+  });
+});
+
+test("a copy of which a part was evicted before it was there whole is made again", async () => {
+  await other.append(put("source", "c1"));
+  const copier = before(
+    (command) => command === "paste",
+    async () => {
+      const [staged] = await client.keys(`${prefix}ct:*`);
+      await client.del(staged!);
+    },
+  );
+  expect(await copier.copyThread("source", "copy")).toBe(true);
+  expect((await other.read({ threadId: "copy", namespace: "" })).checkpoint?.record.checkpointId).toBe("c1");
+});

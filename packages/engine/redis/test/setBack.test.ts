@@ -1,0 +1,24 @@
+import { Redis } from "ioredis";
+import { sharedRedis } from "../../../../test/servers/shared.ts";
+import { redisBackups } from "../../../../test/setBack/redisBackups.ts";
+import { testSetBack } from "../../../../test/setBack/testSetBack.ts";
+import { RedisSaver } from "../src/index.ts";
+
+for (const [name, ttl] of [
+  ["redis", undefined],
+  ["redis with a ttl", "1h"],
+] as const) {
+  testSetBack(
+    name,
+    async () => {
+      const { url, keyPrefix } = await sharedRedis();
+      const client = new Redis(url);
+      return {
+        ...redisBackups(client, keyPrefix),
+        open: async (options) => new RedisSaver({ client, keyPrefix, ttl, ...options }),
+        close: async () => client.disconnect(),
+      };
+    },
+    { expires: ttl !== undefined },
+  );
+}

@@ -1,0 +1,124 @@
+import { MemoryTier, type Tier } from "@stratigraph/core";
+import { FaultyTier } from "@stratigraph/testing";
+import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
+import { setBackTier } from "../../../../test/setBack/setBackTier.ts";
+import { configOf, put, stepsOf, text, valueOf } from "./support.ts";
+
+// The warm tier says that a thread is archived, and the archive doesn't have it: it is another one, or was set back to a backup.
+
+const day = 86_400_000;
+
+const shapes: readonly (readonly [string, () => Partial<TieredSaverOptions>])[] = [
+  ["warm > cold", () => ({})],
+  ["hot > warm > cold", () => ({ hot: new MemoryTier() })],
+  ["hot > warm > cold, trusted", () => ({ hot: new MemoryTier(), consistency: "trusted" })],
+  ["warm > cold, restored by writes alone", () => ({ restoreOn: "write" })],
+];
+
+function opened(warm: Tier, cold: Tier, options: Partial<TieredSaverOptions> = {}): TieredSaver {
+  const clock = (): number => Date.now() + 30 * day;
+  return new TieredSaver({
+    warm,
+    cold: new FaultyTier(cold, "archive"),
+    archiveAfter: "7d",
+    pause: "0ms",
+    clock,
+    ...options,
+  });
+}
+
+const archivedBy = async (saver: TieredSaver): Promise<unknown[]> =>
+  (await saver.maintain()).steps.map(({ what, threadId, done }) => [what, threadId, done]);
+
+const told = (threadId: string) => ({
+  code: "EVICTED",
+  data: { tier: "archive", threadId },
+  message: expect.stringContaining("the archive (tier archive) doesn't have them"),
+});
+
+/** Every way to read, copy or restore a thread, but for what is in the warm tier. */
+function* waysTo(saver: TieredSaver, threadId: string, lost: number): Generator<() => Promise<unknown>> {
+  yield () => valueOf(saver, threadId, lost);
+  yield () => stepsOf(saver, threadId);
+  yield () => saver.copyThread(threadId, "copy");
+  yield () => saver.tier.restoreThread!(threadId);
+}
+
+describe.each(shapes)("%s", (_, options) => {
+  test("another archive: whatever would need the right one says so, and with the right one all is there", async () => {
+    const [warm, cold] = [new MemoryTier(), new MemoryTier()];
+    const saver = opened(warm, cold, options());
+    for (const n of [1, 2, 3]) await put(saver, "t", n, text(`t ${n}`));
+    expect(await archivedBy(saver)).toEqual([["archive", "t", true]]);
+    const wrong = opened(warm, new MemoryTier(), options());
+    for (const call of [() => valueOf(wrong, "t"), ...waysTo(wrong, "t", 2)])
+      await expect(call()).rejects.toMatchObject(told("t"));
+    expect(await valueOf(wrong, "unknown")).toBeUndefined();
+    expect(await valueOf(wrong, "copy")).toBeUndefined();
+    await put(wrong, "other", 1, text("other"));
+    expect(await archivedBy(wrong)).toEqual([["archive", "other", true]]);
+    const right = opened(warm, cold, options());
+    expect(await stepsOf(right, "t")).toEqual([3, 2, 1]);
+    await put(right, "t", 4, text("t 4"));
+    expect(await valueOf(right, "t", 1)).toBe(text("t 1"));
+  });
+
+  test("an archive that was set back: what it has is read, and nothing is shorter than it was", async () => {
+    const [warm, cold] = [new MemoryTier(), setBackTier()];
+    const saver = opened(warm, cold, options());
+    for (const n of [1, 2]) await put(saver, "t", n, text(`t ${n}`));
+    await archivedBy(saver);
+    const { mark } = cold;
+    for (const n of [3, 4]) await put(saver, "t", n, text(`t ${n}`));
+    expect(await archivedBy(saver)).toEqual([["archive", "t", true]]);
+    await cold.setBack(mark);
+    const living = [saver, opened(warm, cold, options())];
+    for (const each of living) {
+      await each.tier.dropCopies("t");
+      await each.tier.idle();
+      const prune = () => each.prune(["t"], { strategy: "keep_latest" });
+      for (const call of [() => valueOf(each, "t"), ...waysTo(each, "t", 3), prune])
+        await expect(call()).rejects.toMatchObject(told("t"));
+      expect(await valueOf(each, "t", 1)).toBe(text("t 1"));
+    }
+  });
+
+  test("a thread that went on since: its newest state is read and continued, and its history isn't said to be shorter", async () => {
+    const warm = new MemoryTier();
+    const saver = opened(warm, new MemoryTier(), options());
+    for (const n of [1, 2]) await put(saver, "t", n, text(`t ${n}`));
+    await archivedBy(saver);
+    await put(saver, "t", 3, text("t 3"));
+    const wrong = opened(warm, new MemoryTier(), options());
+    for (const call of waysTo(wrong, "t", 1)) await expect(call()).rejects.toMatchObject(told("t"));
+    expect(await valueOf(wrong, "t")).toBe(text("t 3"));
+    await put(wrong, "t", 4, text("t 4"));
+    expect(await archivedBy(wrong)).toEqual([["archive", "t", true]]);
+    expect(await valueOf(wrong, "t")).toBe(text("t 4"));
+  });
+});
+
+test("a checkpoint that was pruned from a healthy archive isn't there, and that is all", async () => {
+  const saver = opened(new MemoryTier(), new MemoryTier());
+  for (const n of [1, 2, 3]) await put(saver, "t", n, text(`t ${n}`));
+  await archivedBy(saver);
+  await saver.prune(["t"], { strategy: "keep_latest" });
+  expect(await valueOf(saver, "t", 1)).toBeUndefined();
+  expect(await stepsOf(saver, "t")).toEqual([3]);
+  expect((await saver.getTuple(configOf("t", 9)))?.checkpoint).toBeUndefined();
+});
+
+test("a value that the archive lost is named when the thread is restored, and isn't taken for a busy thread", async () => {
+  const cold = new MemoryTier();
+  const saver = opened(new MemoryTier(), cold);
+  for (const n of [1, 2]) await put(saver, "t", n, text(`t ${n}`));
+  await archivedBy(saver);
+  const { hash } = (await cold.blobs("t"))[0]!;
+  const { revision } = await cold.peek({ threadId: "t", namespace: "" });
+  const nothing = { checkpoints: [], heads: [], replaceBlobs: [] };
+  await cold.remove({ threadId: "t", revision, dropBlobs: [hash], ...nothing });
+  await expect(saver.tier.restoreThread!("t")).rejects.toMatchObject({
+    code: "CORRUPT",
+    message: expect.stringContaining(`blob ${hash} is missing in its archive (tier archive)`),
+  });
+});

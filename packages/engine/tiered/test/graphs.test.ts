@@ -1,0 +1,88 @@
+import { MemoryTier, type Tier } from "@stratigraph/core";
+import { postgres } from "@stratigraph/postgres";
+import { redis } from "@stratigraph/redis";
+import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
+import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
+import { sparse, sparser } from "../../../../test/rounds.ts";
+
+type Serde = NonNullable<TieredSaverOptions["serde"]>;
+
+let database: Awaited<ReturnType<typeof freshDatabase>> | undefined;
+let count = 0;
+
+async function postgresTier(): Promise<Tier> {
+  database ??= await freshDatabase();
+  count += 1;
+  return postgres({ url: database.url, schema: `s${count}` });
+}
+
+async function redisTier(): Promise<Tier> {
+  const { url, keyPrefix } = await sharedRedis();
+  return redis({ url, keyPrefix, ttl: "5m" });
+}
+
+afterAll(async () => {
+  await database?.drop();
+});
+
+/** Every turn finds its thread archived: between two turns everything idle for no time at all moves to the cold tier. */
+class ArchivingSaver extends TieredSaver {
+  override async getTuple(
+    config: Parameters<TieredSaver["getTuple"]>[0],
+  ): ReturnType<TieredSaver["getTuple"]> {
+    await this.maintain();
+    return await super.getTuple(config);
+  }
+}
+
+function suites(
+  name: string,
+  options: () => Promise<TieredSaverOptions>,
+  make: (options: TieredSaverOptions) => TieredSaver = (given) => new TieredSaver(given),
+  rounds: typeof sparse | typeof sparser = sparser,
+): void {
+  const open = async (serde?: Serde) => {
+    const saver = make({ ...(await options()), ...(serde === undefined ? {} : { serde }) });
+    await saver.setup();
+    return { saver, close: () => saver.end() };
+  };
+  testGraphs(
+    name,
+    Object.assign(() => open(), { withSerde: open }),
+    sparser,
+  );
+  testPromises(name, () => open(), rounds);
+  testSaver(name, () => open(), {
+    knownFailures: ["list_uses_checkpoint_timestamp_not_id"],
+    ...rounds,
+  });
+}
+
+suites("memory>postgres", async () => ({ hot: memory(), warm: await postgresTier() }));
+suites(
+  "redis>postgres",
+  async () => ({ hot: await redisTier(), warm: await postgresTier() }),
+  (options) => new TieredSaver(options),
+  sparse,
+);
+suites("memory>redis>postgres, trusted", async () => ({
+  hot: [memory(), await redisTier()],
+  warm: await postgresTier(),
+  consistency: "trusted",
+}));
+for (const restoreOn of ["read", "write"] as const) {
+  suites(
+    `memory>memory>memory, archived before every read, restored on ${restoreOn}`,
+    async () => ({
+      hot: memory(),
+      warm: new MemoryTier(),
+      cold: new MemoryTier(),
+      archiveAfter: "0s",
+      pause: "0ms",
+      restoreOn,
+      clock: () => Date.now() + 1000,
+    }),
+    (options) => new ArchivingSaver(options),
+  );
+}

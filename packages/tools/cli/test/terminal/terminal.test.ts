@@ -1,0 +1,163 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { createCheckpointer } from "stratigraph";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { freshDatabase } from "../../../../../test/servers/shared.ts";
+import { spawnCli, spawnOnTerminal } from "./support/spawnCli.ts";
+
+// The command line as a process: on a real terminal, where questions are asked, and with signals and pipes that break.
+
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+
+async function makeThreads(count: number): Promise<void> {
+  await using checkpointer = await createCheckpointer(database.url);
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("agent", () => ({ messages: ["Hello"] }))
+    .addEdge(START, "agent")
+    .compile({ checkpointer });
+  for (let n = 0; n < count; n++)
+    await graph.invoke({ messages: ["Hi"] }, { configurable: { thread_id: `thread ${n}` } });
+}
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  await makeThreads(30);
+});
+
+afterAll(async () => {
+  await database.drop();
+});
+
+test("on a terminal, a deletion says what goes and asks; no is the default", async () => {
+  const asked = spawnOnTerminal(["delete", "thread 0", "--url", database.url]);
+  await asked.said(/Would delete 1 thread.*do it\?/s);
+  asked.child.stdin?.write("\r");
+  expect(await asked.ended).toMatchObject({ code: 1 });
+  expect(asked.output()).toContain("Nothing was done.");
+  const answered = spawnOnTerminal(["delete", "thread 0", "--url", database.url]);
+  await answered.said(/do it\?/);
+  answered.child.stdin?.write("y");
+  expect(await answered.ended).toMatchObject({ code: 0 });
+  expect(answered.output()).toContain("Deleted 1 thread");
+});
+
+test("in a pipe, and on the terminal of a CI machine, it asks nobody: it wants --yes", async () => {
+  const deletion = ["delete", "thread 1", "--url", database.url];
+  for (const refused of [spawnCli(deletion), spawnOnTerminal(deletion, { env: { CI: "true" } })]) {
+    expect(await refused.ended).toMatchObject({ code: 1 });
+    expect(refused.output()).toMatch(/Would delete 1 thread.*error INVALID_OPTION.*add --yes/s);
+  }
+  const done = spawnCli(["delete", "thread 1", "--yes", "--url", database.url]);
+  expect(await done.ended).toMatchObject({ code: 0 });
+});
+
+test("STRATIGRAPH_READ_ONLY refuses changes, and lets them be tried", async () => {
+  const env = { STRATIGRAPH_READ_ONLY: "1" };
+  const refused = spawnCli(["delete", "thread 2", "--yes", "--url", database.url], env);
+  expect(await refused.ended).toMatchObject({ code: 1 });
+  expect(refused.output()).toContain("read-only");
+  const tried = spawnCli(["delete", "thread 2", "--dry-run", "--url", database.url], env);
+  expect(await tried.ended).toMatchObject({ code: 0 });
+});
+
+test("init asks where checkpoints are to be kept, and suggests what the environment says", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "stratigraph-init-"));
+  const asked = spawnOnTerminal(["init"], { cwd: folder, env: { DATABASE_URL: "postgresql://h/d" } });
+  await asked.said(/Where are checkpoints to be kept/);
+  asked.child.stdin?.write("\r");
+  expect(await asked.ended).toMatchObject({ code: 0 });
+  expect(await readFile(join(folder, "stratigraph.config.mjs"), "utf8")).toContain(
+    '{ postgres: env("DATABASE_URL") }',
+  );
+  await rm(folder, { recursive: true });
+});
+
+test("a shell completes commands, options and choices", async () => {
+  const said = async (...args: string[]) => {
+    const running = spawnCli(args);
+    expect(await running.ended).toMatchObject({ code: 0 });
+    return running.output();
+  };
+  expect(await said("completion", "bash")).toContain("stratigraph complete --");
+  expect(await said("complete", "--", "con")).toMatch(/^conflicts\t/m);
+  expect(await said("complete", "--", "threads", "--fil")).toContain("--filter");
+  expect(await said("complete", "--", "fork", "--history", "")).toMatch(/^full\b/m);
+});
+
+test("a reader that ends early is no error", async () => {
+  const running = spawnCli(["threads", "-o", "jsonl", "-n", "1", "--url", database.url]);
+  running.child.stdout?.destroy();
+  expect(await running.ended).toMatchObject({ code: 0 });
+});
+
+test("Ctrl-C ends a worker after the run under way", async () => {
+  const running = spawnOnTerminal(["maintain", "--every", "1d", "--yes", "--url", database.url]);
+  await running.said(/steps.*: run 1/);
+  running.child.stdin?.write("\u0003");
+  await running.said(/Finishing what is under way/);
+  expect(await running.ended).toMatchObject({ code: 0 });
+});
+
+test("a config or a graph that never settles is named, and ends with 1", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "stratigraph-never-"));
+  const never = "await new Promise(() => {}); export const graph = {}; export default {};";
+  const config = join(folder, "stratigraph.config.mjs");
+  await writeFile(config, never);
+  const hung = spawnOnTerminal(["threads", "-c", config]);
+  expect(await hung.ended).toMatchObject({ code: 1 });
+  expect(hung.output()).toMatch(
+    /^error MISCONFIGURED: .*stratigraph.config.mjs can't be loaded: .*nothing is under way/m,
+  );
+  await writeFile(join(folder, "graph.mjs"), never);
+  await writeFile(
+    config,
+    `export default { checkpointer: ${JSON.stringify(database.url)}, graphs: { agent: "./graph.mjs:graph" } };`,
+  );
+  const merged = spawnOnTerminal(["merge", "thread 3", "thread 4", "-c", config]);
+  expect(await merged.ended).toMatchObject({ code: 1 });
+  expect(merged.output()).toContain("waits for something that never comes");
+  await rm(folder, { recursive: true });
+});
+
+test("a terminal is told what is waited for, without the password", async () => {
+  const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  const waiting = spawnOnTerminal(["threads", "--url", `postgresql://anna:secret@127.0.0.1:${port}/db`]);
+  await waiting.said(new RegExp(`Waiting for 127.0.0.1:${port} \\(--url\\)`));
+  waiting.child.stdin?.write("\u0003");
+  await waiting.said(/Ctrl-C again/);
+  waiting.child.stdin?.write("\u0003");
+  await waiting.ended;
+  expect(waiting.output()).not.toContain("secret");
+  silent.close();
+});
+
+test("a database that refuses connections isn't waited for in silence: who, and for how long at most", async () => {
+  const refusing = createServer(() => undefined).listen(0, "127.0.0.1");
+  await once(refusing, "listening");
+  const { port } = refusing.address() as AddressInfo;
+  refusing.close();
+  const args = [
+    "threads",
+    "-o",
+    "json",
+    "--url",
+    `postgresql://anna:secret@127.0.0.1:${port}/db?retryFor=2s`,
+  ];
+  const piped = spawnCli(args);
+  let stdout = "";
+  piped.child.stdout!.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  expect(await piped.ended).toMatchObject({ code: 1 });
+  const line = `Waiting for 127.0.0.1:${port} (--url): it doesn't answer (ECONNREFUSED), and is asked again for 2 s at most`;
+  expect(piped.output().split(line)).toHaveLength(2);
+  expect(piped.output()).toMatch(/at most\n{"error":{"code":"UNAVAILABLE"/);
+  expect(stdout).toBe("");
+  const quiet = spawnCli([...args, "--quiet"]);
+  await quiet.ended;
+  expect(quiet.output()).not.toContain("Waiting");
+});

@@ -1,0 +1,1 @@
+export declare const packageFolders: ReadonlyMap<string, string>;
