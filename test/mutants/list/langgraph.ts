@@ -176,7 +176,7 @@ export const langgraphMutants: readonly Mutant[] = [
     id: "lg18",
     kind: "guard",
     what: "a put under a parent that its writer never read moves the head of others",
-    file: "packages/engine/core/src/saver/observations.ts",
+    file: "packages/engine/core/src/saver/headRights.ts",
     find: 'if (parentId === undefined) return head === undefined ? "any"',
     replace: 'if (parentId === undefined || head === undefined) return head === undefined ? "any"',
     tests: refusals,

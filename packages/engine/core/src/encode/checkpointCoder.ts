@@ -85,6 +85,32 @@ export interface CapturedPut {
   readonly values: ReadonlyMap<string, CapturedValue>;
 }
 
+/**
+ * Where a checkpoint's value of a channel comes from: what was stored before, the put, or nowhere. This follows from channel versions, not
+ * from `newVersions` alone (which, after `__copy__`, doesn't name the changes since the parent): a channel in newVersions has the value
+ * given or none; another one has its parent's value if it has the parent's version, else the value given, unless the checkpoint begins a
+ * thread and is no copy. Without a version it isn't known whether a value is still the parent's: the given one counts.
+ */
+function origin(
+  channel: string,
+  { parentId, parent, again }: Before,
+  { header, given, newChannels, isFork }: Omit<CapturedPut, "values">,
+): {
+  readonly from: "before" | "put" | undefined;
+  readonly version: ManifestEntry["version"];
+  readonly known: ManifestEntry | undefined;
+} {
+  const known = again?.get(channel) ?? parent?.get(channel);
+  const versions = header.channel_versions;
+  const version = Object.hasOwn(versions, channel) ? versions[channel] : undefined;
+  const isNew = newChannels.has(channel);
+  const isKept = !isNew && version !== undefined && known?.value !== undefined && known.version === version;
+  if (isKept) return { from: "before", version, known };
+  const isGiven = Object.hasOwn(given, channel) && given[channel] !== undefined;
+  const counts = isNew || parentId !== undefined || isFork;
+  return { from: isGiven && counts ? "put" : undefined, version, known };
+}
+
 /** Converts LangGraph's checkpoints to a tier's records, and back. */
 export class CheckpointCoder {
   readonly blobs: BlobEncoder;
@@ -120,68 +146,43 @@ export class CheckpointCoder {
   capture(at: Address, before: Before, put: CheckpointPut): CapturedPut {
     const { channel_values: given, ...header } = put.checkpoint;
     const { run_id: _runId, ...metadata } = put.metadata as CheckpointMetadata<{ run_id?: unknown }>;
-    const newChannels = new Set(
-      Object.keys(put.newVersions ?? { ...put.checkpoint.channel_versions, ...given }),
-    );
-    const isFork = put.metadata.source === "fork";
-    const values = new Map<string, CapturedValue>();
-    for (const channel of Object.keys(given)) {
-      if (given[channel] === undefined) continue;
-      const isNew = newChannels.has(channel);
-      const known = before.again?.get(channel) ?? before.parent?.get(channel);
-      const version = Object.hasOwn(header.channel_versions, channel)
-        ? header.channel_versions[channel]
-        : undefined;
-      if (!isNew && version !== undefined && known?.value !== undefined && known.version === version)
-        continue;
-      if (!isNew && before.parentId === undefined && !isFork) continue;
-      values.set(channel, this.#coder.capture(at, channel, given[channel], known?.value));
-    }
-    return {
+    const captured = {
       header: headerCopy(header),
       metadata: this.#coder.dump(at, "metadata", metadata),
       tags: metadataTags(metadata),
       runId: put.runId,
       consumed: put.consumed,
-      isFork,
-      newChannels,
+      isFork: put.metadata.source === "fork",
+      newChannels: new Set(Object.keys(put.newVersions ?? { ...put.checkpoint.channel_versions, ...given })),
       given: { ...given },
-      values,
     };
+    const values = new Map<string, CapturedValue>();
+    for (const channel of Object.keys(given)) {
+      const { from, known } = origin(channel, before, captured);
+      if (from === "put") values.set(channel, this.#coder.capture(at, channel, given[channel], known?.value));
+    }
+    return { ...captured, values };
   }
 
-  /**
-   * Encodes a checkpoint that was captured. Which values are stored follows from channel versions, not from `newVersions` alone (which,
-   * after `__copy__`, doesn't name the changes since the parent): a channel in newVersions has the value given or none; another one has its
-   * parent's value if it has the parent's version, else the value given, unless the checkpoint begins a thread and is no copy.
-   */
-  async encodeCaptured(
-    at: Address,
-    { parentId, parent, again }: Before,
-    captured: CapturedPut,
-  ): Promise<EncodedCheckpoint> {
+  /** Encodes a checkpoint that was captured. */
+  async encodeCaptured(at: Address, before: Before, captured: CapturedPut): Promise<EncodedCheckpoint> {
+    const { parentId } = before;
     const { header, given, consumed } = captured;
     const values: EncodedValue[] = [];
     const entries: ManifestEntry[] = [];
     const snapshots: number[] = [];
     let relies = false;
     for (const channel of new Set([...Object.keys(header.channel_versions), ...Object.keys(given)])) {
-      const version = Object.hasOwn(header.channel_versions, channel)
-        ? header.channel_versions[channel]
-        : undefined;
-      const before = again?.get(channel) ?? parent?.get(channel);
-      const isNew = captured.newChannels.has(channel);
-      const isGiven = Object.hasOwn(given, channel) && given[channel] !== undefined;
+      const { from, version, known } = origin(channel, before, captured);
       let value: ValueRef | undefined;
-      // Without a version it isn't known whether a value is still the parent's: the given one counts.
-      if (!isNew && version !== undefined && before?.value !== undefined && before.version === version) {
-        value = before.value;
+      if (from === "before") {
+        value = known!.value!;
         relies ||= "hash" in value;
-      } else if (isGiven && (isNew || parentId !== undefined || captured.isFork)) {
+      } else if (from === "put") {
         // The value wasn't captured, because the parent had it; then another process pruned the parent between two attempts.
         const own = captured.values.get(channel) ?? this.#coder.capture(at, channel, given[channel]);
         const encoding = this.#coder.encode(at, channel, own, {
-          base: before?.value,
+          base: known?.value,
           inline: inlineValue,
           into: values,
         });

@@ -22,7 +22,7 @@ import {
 import { checkDeltaOptions, checkListOptions, checkWrites, checkedIds, checkedPut } from "./arguments.ts";
 import { checkOptions } from "../contract/checkOptions.ts";
 import { checkTier } from "../contract/checkTier.ts";
-import { CheckpointCoder, type Before, type CheckpointPut } from "../encode/checkpointCoder.ts";
+import { CheckpointCoder, type CheckpointPut } from "../encode/checkpointCoder.ts";
 import { listConflicts, type Conflict } from "../operations/conflicts.ts";
 import { copyThread } from "../operations/copyThread.ts";
 import { deltaChannelHistory } from "../operations/deltaChannelHistory.ts";
@@ -43,13 +43,12 @@ import {
 } from "../contract/errors.ts";
 import { healthOf, type Health, type HealthOptions } from "../operations/health.ts";
 import { keysInUse, type KeysInUse, type KeysInUseOptions } from "../operations/keysInUse.ts";
-import { HeadCache } from "./headCache.ts";
 import { KeyGuard } from "./keyGuard.ts";
 import { Lineage, type Ancestor } from "./lineage.ts";
-import { ParentCache } from "./parentCache.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "../operations/listThreads.ts";
 import { tellOfLostRace } from "./lostRace.ts";
-import { Observations, runOf } from "./observations.ts";
+import { HeadRights, runOf } from "./headRights.ts";
+import { KnownThreads } from "./knownThreads.ts";
 import { aboutConfig, listing, operation, type Notes } from "./operation.ts";
 import { resolveOptions, type ConflictPolicy, type SaverOptions } from "./options.ts";
 import {
@@ -71,7 +70,6 @@ import { reencrypt, type ReencryptOptions, type ReencryptReport } from "../opera
 import { matches, metadataTags } from "../encode/metadataTags.ts";
 import { runIdOf } from "./runIdOf.ts";
 import type { ReadThrough } from "./readThrough.ts";
-import { StaleRetry } from "./staleRetry.ts";
 import { StoredWaits, patienceOf, type StoredOptions } from "./storedWaits.ts";
 import { ThreadTags, type Tags } from "./threadTags.ts";
 import type {
@@ -113,12 +111,10 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly coder: CheckpointCoder;
   readonly #conflict: ConflictPolicy;
   readonly #onConflict: SaverOptions["onConflict"];
-  readonly #observations = new Observations();
-  readonly #parents: ParentCache;
-  readonly #heads: HeadCache;
+  readonly #rights = new HeadRights();
+  readonly #known: KnownThreads;
   readonly #lineage: Lineage;
   readonly #waits: StoredWaits;
-  readonly #staleRetry: StaleRetry;
   readonly #writerTags = new WriterTags();
   #ended: Promise<void> | undefined;
   readonly #retention: ResolvedRetention;
@@ -141,14 +137,12 @@ export class TierSaver extends BaseCheckpointSaver {
     const envelope = new Envelope(this.#keys?.sealer, maxValueBytes);
     const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
     this.coder = new CheckpointCoder(resolved.serde, new BlobEncoder(envelope, resolved, stored));
-    this.#parents = new ParentCache(tier, this.coder);
-    this.#heads = new HeadCache(tier, this.coder, this.#parents);
+    this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
+    this.#known = new KnownThreads(tier, this.coder, this.#tags);
     this.#lineage = new Lineage(tier, this.coder);
-    this.#waits = new StoredWaits(tier, (at) => this.#parents.get(at) !== undefined);
-    this.#staleRetry = new StaleRetry(tier, this.#observations, (threadId) => this.#forget(threadId));
+    this.#waits = new StoredWaits(tier, (at) => this.#known.parents.get(at) !== undefined);
     checkRetention(tier, options);
     this.#retention = resolved.retention;
-    this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
   }
 
   /**
@@ -326,7 +320,7 @@ export class TierSaver extends BaseCheckpointSaver {
     if (notes !== undefined) Object.assign(notes, { checkpointId: checkpoint.id, step: metadata.step });
     const at: Address = { ...namespaceOf(config), checkpointId: validId("checkpoint.id", checkpoint.id) };
     const parentId = checkpointIdOf(config);
-    this.#observations.used(config, at);
+    this.#rights.used(config, at);
     this.#lineage.puts(at, parentId, checkpoint, metadata);
     try {
       const runId = runIdOf(config, metadata);
@@ -387,18 +381,18 @@ export class TierSaver extends BaseCheckpointSaver {
     const tags = this.#tags.named(config);
     try {
       const write = { at, continues: true, branches: false };
-      const storing = this.#staleRetry.run(config, write, async ({ seen }) => {
+      const storing = this.#known.write(config, write, async ({ seen }) => {
         const tagging = this.#tags.ensure(at.threadId, tags, false);
         if (tagging !== undefined) await tagging;
-        const early = this.#parents.get(at) === undefined;
+        const early = this.#known.parents.get(at) === undefined;
         const { batch, values, relies } = await this.coder.writes.encode(at, captured, early);
         const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
         const request = { ...at, ...batch, newBlobs, relies, seen: seen() };
         if (notes !== undefined) notes.bytes = writesTraffic(request).sent;
-        const noteStored = this.#observations.beginsWrites(config, at.threadId);
+        const noteStored = this.#known.beginsWrites(config, at.threadId);
         await this.tier.appendWrites(request);
         noteStored();
-        this.#parents.storedWrites(at.threadId, values);
+        this.#known.parents.storedWrites(at.threadId, values);
       });
       this.#writerTags.writing(config, at, { tag, taskId }, storing);
       await storing;
@@ -424,7 +418,7 @@ export class TierSaver extends BaseCheckpointSaver {
     if (checkpointId === undefined)
       throw new InvalidAddressError("checkpoint_id", "nothing", "Name the checkpoint to wait for.");
     const at = { ...namespaceOf(config), checkpointId };
-    await this.#waits.wait(at, patience, () => this.#observations.leavesOut(config, at));
+    await this.#waits.wait(at, patience, () => this.#rights.leavesOut(config, at));
   }
 
   /**
@@ -442,7 +436,7 @@ export class TierSaver extends BaseCheckpointSaver {
     await operation("deleteThread", { threadId }, async () => {
       const id = validThreadId("threadId", threadId);
       await this.tier.deleteThread(id);
-      this.#forget(id);
+      this.#known.forget(id);
     });
   }
 
@@ -506,7 +500,9 @@ export class TierSaver extends BaseCheckpointSaver {
     const at = addressOf(config);
     return await operation("getDeltaChannelHistory", at, () =>
       settledHead(this.tier, () =>
-        deltaChannelHistory(this.tier, this.coder, at, channels, (of) => this.#parents.find(of, () => {})),
+        deltaChannelHistory(this.tier, this.coder, at, channels, (of) =>
+          this.#known.parents.find(of, () => {}),
+        ),
       ),
     );
   }
@@ -530,7 +526,7 @@ export class TierSaver extends BaseCheckpointSaver {
   async deleteForRuns(runIds: readonly string[]): Promise<void> {
     const ids = checkedIds("runIds", runIds);
     await operation("deleteForRuns", {}, async () => {
-      for (const threadId of await removeRuns(this.tier, this.coder, ids)) this.#forget(threadId);
+      for (const threadId of await removeRuns(this.tier, this.coder, ids)) this.#known.forget(threadId);
     });
   }
 
@@ -545,7 +541,7 @@ export class TierSaver extends BaseCheckpointSaver {
     for (const threadId of checkedIds("threadIds", threadIds))
       await operation("prune", { threadId }, async () => {
         await prune(this.tier, this.coder, threadId, options);
-        this.#forget(threadId);
+        this.#known.forget(threadId);
       });
   }
 
@@ -607,10 +603,10 @@ export class TierSaver extends BaseCheckpointSaver {
   async #getTuple(config: RunnableConfig, notes: Notes | undefined): Promise<CheckpointTuple | undefined> {
     if (maybeThreadOf(config)["thread_id"] === undefined) return undefined;
     const at = addressOf(config);
-    this.#observations.used(config, at);
+    this.#rights.used(config, at);
     this.#readThrough?.met(at.threadId);
-    const latest = this.#observations.latest(at.threadId);
-    const known = await this.#heads.readKnown(at);
+    const latest = this.#known.latest(at.threadId);
+    const known = await this.#known.heads.readKnown(at);
     if (known !== undefined && known.revision >= latest) {
       try {
         if (notes !== undefined) Object.assign(notes, { from: "memory", bytes: 0 } satisfies Notes);
@@ -628,15 +624,11 @@ export class TierSaver extends BaseCheckpointSaver {
     at: MaybeAddress,
     notes: Notes | undefined,
   ): Promise<CheckpointTuple | undefined> {
-    const latest = this.#observations.latest(at.threadId);
-    let reading = await this.#heads.read(at);
+    const latest = this.#known.latest(at.threadId);
+    let reading = await this.#known.heads.read(at);
     if (this.#readThrough !== undefined && (await this.#brought(at, reading)))
-      reading = await this.#heads.read(at);
-    // The storage was restored to an older state, so what is remembered may not be stored any more.
-    if (reading.revision < latest) {
-      this.#observations.wentBack(at.threadId, reading.revision);
-      this.#forget(at.threadId);
-    }
+      reading = await this.#known.heads.read(at);
+    if (reading.revision < latest) this.#known.wentBack(at.threadId, reading.revision);
     if (notes !== undefined) {
       notes.from = "tier";
       notes.bytes = reading.checkpoint === undefined ? 0 : storedSize(reading.checkpoint);
@@ -651,7 +643,7 @@ export class TierSaver extends BaseCheckpointSaver {
     if (namespace !== "" && revision > 0) return false;
     const storage = { tier: this.tier, coder: this.coder };
     const brought = await this.#readThrough.bring(storage, threadId);
-    if (brought) this.#forget(threadId);
+    if (brought) this.#known.forget(threadId);
     return brought;
   }
 
@@ -680,17 +672,11 @@ export class TierSaver extends BaseCheckpointSaver {
       tier: this.tier,
       coder: this.coder,
       retention: this.#retention,
-      forget: (threadId) => this.#forget(threadId),
+      forget: (threadId) => this.#known.forget(threadId),
       now: Date.now,
     };
     this.#maintenance ??= new Maintenance(this.tier, this.maintenanceTasks(parts), this.#retention);
     return this.#maintenance;
-  }
-
-  /** Forgets what is remembered of a thread, because it may not be true any more. */
-  #forget(threadId: string): void {
-    this.#parents.forgetThread(threadId);
-    this.#tags.forget(threadId);
   }
 
   /** Makes the answer of getTuple from what was read from the tier. */
@@ -699,20 +685,16 @@ export class TierSaver extends BaseCheckpointSaver {
     at: MaybeAddress,
     { checkpoint, head, revision, ahead }: Reading & { readonly ahead?: DecodedAhead },
   ): Promise<CheckpointTuple | undefined> {
-    // A run begins by reading the root namespace. Its revision is set anew then, because several runs may share the object that stands for
-    // a run.
-    const othersWrote = revision > this.#observations.explained(at.threadId);
-    if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
-    else this.#observations.read(config, at.threadId, revision);
+    const othersWrote = this.#known.read(config, at, revision);
     if (checkpoint !== undefined) {
       // Another process may have deleted the thread before it wrote, and the tags with it.
-      if (at.namespace === "" && (othersWrote || this.#parents.get(checkpoint.record) === undefined))
+      if (at.namespace === "" && (othersWrote || this.#known.parents.get(checkpoint.record) === undefined))
         this.#tags.forget(at.threadId);
       return await this.#tuple(config, checkpoint, head, { remember: true, ahead });
     }
     const checkpointId = at.checkpointId ?? head;
     if (checkpointId === undefined) {
-      this.#observations.handedOut(config, at, undefined, undefined);
+      this.#rights.handedOut(config, at, undefined, undefined);
       // The thread was deleted or never existed, so it has no tags. A run reads the root namespace before it writes anything.
       if (at.namespace === "") this.#tags.forget(at.threadId);
       return undefined;
@@ -731,10 +713,9 @@ export class TierSaver extends BaseCheckpointSaver {
     put: Omit<CheckpointPut, "consumed">,
     notes: Notes | undefined,
   ): Promise<Appended | undefined> {
-    const noted = (revision: number): void => this.#observations.read(config, at.threadId, revision);
     const { source } = put.metadata;
     // Capture the values before anything is awaited, because a graph may change them in place as soon as it goes on.
-    const before = this.#remembered(at, parentId);
+    const before = this.#known.before(at, parentId);
     const consumed = this.#writerTags.consumed(config, at, before.parentId, put);
     const captured = this.coder.capture(at, before, { ...put, consumed });
     const tags = this.#tags.named(config);
@@ -747,28 +728,21 @@ export class TierSaver extends BaseCheckpointSaver {
     const branches = !this.#refuses(config);
     const write = { at, parentId, continues: parentId !== undefined, branches };
     let attempt = 0;
-    return await this.#staleRetry.run(config, write, async ({ seen, lost }) => {
+    return await this.#known.write(config, write, async ({ seen, lost }) => {
       attempt += 1;
-      // Durability "exit" puts the last checkpoint again, with itself as the parent. It keeps the parent that it had.
-      const itself =
-        parentId === at.checkpointId ? await this.#parents.find(at, noted) : this.#parents.get(at);
-      const parent = parentId === at.checkpointId ? itself?.parentId : parentId;
-      const origin = parent === undefined ? undefined : { ...at, checkpointId: parent };
-      const cached = origin && (this.#parents.get(origin) ?? (await this.#parents.find(origin, noted)));
+      const { consumed, ...found } = await this.#known.findBefore(config, at, parentId);
+      const origin = found.parentId === undefined ? undefined : { ...at, checkpointId: found.parentId };
       // At the first attempt, the tier may know that the thread was deleted.
-      if (needsParents && cached === undefined && attempt > 1 && !(await isStored(this.tier, origin!)))
+      if (needsParents && found.parent === undefined && attempt > 1 && !(await isStored(this.tier, origin!)))
         throw lostParent(this.tier.name, at, origin!.checkpointId, rebuilt);
-      const mayLack = needsParents && this.#observations.mayLack(at.threadId);
+      const mayLack = needsParents && this.#known.mayLack(at.threadId);
       if (mayLack && !(await isStoredWithWrites(this.tier, this.coder.writes, origin!, captured.consumed)))
         throw lostParent(this.tier.name, at, origin!.checkpointId, rebuilt);
-      const found: Before = { parentId: parent, parent: cached?.manifest, again: itself?.manifest };
-      // A checkpoint that is put again was made from the same writes as the first time.
-      const again = parentId === at.checkpointId && itself !== undefined;
-      const made = again ? { ...captured, consumed: itself.consumed } : captured;
+      const made = consumed === undefined ? captured : { ...captured, consumed };
       const encoded = await this.coder.encodeCaptured(at, found, made);
       // Outside a run, a put without a parent is an import or begins the thread anew, which is allowed right after a deletion.
       const begins = parentId === undefined && runOf(config) === undefined;
-      const expected = lost ? [] : this.#observations.expected(config, at, parentId, source);
+      const expected = lost ? [] : this.#rights.expected(config, at, parentId, source);
       // The tags are stored first, so that no put is acknowledged while its thread can't be found by them.
       const tagging = this.#tags.ensure(at.threadId, tags, begins);
       const tagged = tagging === undefined ? undefined : await tagging;
@@ -787,9 +761,7 @@ export class TierSaver extends BaseCheckpointSaver {
       if (notes !== undefined) notes.bytes = appendTraffic(request).sent;
       const appended = await this.#storedOnce(request, at, expected === "any");
       if (appended === undefined) return undefined;
-      this.#observations.caughtUp(config, at.threadId, appended.revision);
-      this.#parents.stored(encoded);
-      this.#heads.wrote(at);
+      this.#known.wrote(config, encoded, appended.revision);
       return appended;
     });
   }
@@ -825,14 +797,6 @@ export class TierSaver extends BaseCheckpointSaver {
     for await (const { record } of this.tier.list({ threadId, namespace, recordsOnly: true }))
       if (record.parentId === checkpointId) return true;
     return false;
-  }
-
-  /** What is remembered of a checkpoint's parent, and of the checkpoint itself. The rest is read later. */
-  #remembered(at: Address, parentId: string | undefined): Before {
-    const itself = this.#parents.get(at);
-    const parent = parentId === at.checkpointId ? (itself?.parentId ?? parentId) : parentId;
-    const cached = parent === undefined ? undefined : this.#parents.get({ ...at, checkpointId: parent });
-    return { parentId: parent, parent: cached?.manifest, again: itself?.manifest };
   }
 
   /** Whether a conflict is thrown. "auto" branches under "async", because the run has taken further steps by then. */
@@ -892,10 +856,10 @@ export class TierSaver extends BaseCheckpointSaver {
     reading: ValueReading,
   ): Promise<CheckpointTuple> {
     const { record } = stored;
-    this.#observations.handedOut(config, record, record.checkpointId, head);
-    this.#observations.handedOutParent(record, record.parentId, head);
+    this.#rights.handedOut(config, record, record.checkpointId, head);
+    this.#rights.handedOutParent(record, record.parentId, head);
     const body = await this.coder.decodeBody(record);
-    if (reading.remember) this.#parents.set(record, body);
+    if (reading.remember) this.#known.parents.set(record, body);
     const checkpoint = await this.coder.checkpoint(stored, body, reading);
     if (checkpoint.v < 4 && record.parentId !== undefined)
       await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });

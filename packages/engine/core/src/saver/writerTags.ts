@@ -4,7 +4,7 @@ import { addressKey } from "../contract/keys.ts";
 import { remembering } from "./remembering.ts";
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { checkpointIdOf } from "./address.ts";
-import { runOf } from "./observations.ts";
+import { runOf } from "./headRights.ts";
 import { isExitTask, NULL_TASK, taskIdsOfNoTask } from "../langgraph/taskIds.ts";
 import { numberOf, ranges, writerOf } from "../encode/batchTags.ts";
 import type { OpenedBatch } from "../encode/pendingWrites.ts";

@@ -20,24 +20,18 @@ export function runOf(config: RunnableConfig): object | undefined {
 }
 
 /**
- * What this saver has answered, and to whom. This distinguishes a deliberate fork from a lost race: both put a checkpoint whose parent
+ * Which heads a writer may move: what this saver has answered, and to whom. This distinguishes a deliberate fork from a lost race: both put a checkpoint whose parent
  * isn't the head. If a writer was given checkpoint P while the head was H, and puts a checkpoint with the parent P while the head is still
  * H, it means to fork. If the head is another one by then, somebody else wrote in between.
  *
  * Answers are kept per run. Otherwise a page that polls the thread through the same saver would turn the lost race of a run
  * under way into a permitted fork. Answers outside runs are kept together.
  */
-export class Observations {
+export class HeadRights {
   readonly #byRun = new WeakMap<object, Map<string, string>>();
   readonly #outside = remembering<string>(remembered);
   /** Answers that named a checkpoint only as a parent. They permit a copy of its child, but no continuation from the parent. */
   readonly #parents = remembering<string>(remembered);
-  readonly #revisions = remembering<number>(remembered);
-  readonly #explained = remembering<number>(remembered);
-  readonly #setBack = remembering<true>(remembered);
-  readonly #runRevisions = new WeakMap<object, Map<string, number>>();
-  /** How many pending writes runs began, and stored, after a revision of a thread was noted. A revision noted later may include them. */
-  readonly #runWrites = new WeakMap<object, Map<string, { readonly revision: number; count: number }>>();
   /** The namespaces that runs read or put checkpoints in. */
   readonly #namespaces = new WeakMap<object, Set<string>>();
 
@@ -106,91 +100,5 @@ export class Observations {
     if (parentId === undefined) return head === undefined ? "any" : [head].filter((id) => id !== none);
     const beside = run === undefined && source === "fork" ? this.#parents.get(key) : undefined;
     return [parentId, head, beside].filter((id) => id !== undefined && id !== none) as string[];
-  }
-
-  /**
-   * Notes that the thread was at `revision` when it was read. A run keeps the revision that it read first: if the thread was
-   * deleted since, what others read through the same saver must not make the run's late writes look timely.
-   */
-  read(config: RunnableConfig, threadId: string, revision: number): void {
-    this.#sawRevision(threadId, revision);
-    const run = runOf(config);
-    if (run !== undefined && this.#runRevisions.get(run)?.has(threadId) !== true)
-      this.#setRevision(run, threadId, revision);
-  }
-
-  /** Notes that the thread was at `revision` when a run began, after a write that wasn't late, or when a refused write is repeated. */
-  caughtUp(config: RunnableConfig, threadId: string, revision: number): void {
-    this.#sawRevision(threadId, revision);
-    const run = runOf(config);
-    if (run !== undefined) this.#setRevision(run, threadId, revision);
-  }
-
-  /** The latest revision of a thread that anybody read or wrote through this saver. */
-  latest(threadId: string): number {
-    return this.#revisions.get(threadId) ?? 0;
-  }
-
-  /** Notes that this saver begins a write to a thread. */
-  writes(threadId: string): void {
-    this.#explained.set(threadId, this.explained(threadId) + 1);
-  }
-
-  /** The latest revision that a thread can be at without anybody else having written to it. */
-  explained(threadId: string): number {
-    return Math.max(this.#explained.get(threadId) ?? 0, this.latest(threadId));
-  }
-
-  /**
-   * Notes that the thread is at an earlier revision than {@link latest} was: the storage was restored to an older state. A run under way
-   * keeps the revision that it read, which shows that it continues lost data.
-   */
-  wentBack(threadId: string, revision: number): void {
-    this.#revisions.set(threadId, revision);
-    this.#explained.delete(threadId);
-    this.#setBack.set(threadId, true);
-  }
-
-  /** Whether {@link wentBack} was noted for a thread: acknowledged writes may be gone. */
-  mayLack(threadId: string): boolean {
-    return this.#setBack.get(threadId) === true;
-  }
-
-  /**
-   * The revision that a write of this run, or a write outside runs, is based on.
-   * @param withWrites whether it is made from the run's own pending writes: each of them made a revision, which the storage must have
-   */
-  revision(config: RunnableConfig, threadId: string, withWrites = false): number | undefined {
-    const run = runOf(config);
-    const own = run === undefined ? undefined : this.#runRevisions.get(run)?.get(threadId);
-    if (own === undefined) return this.#revisions.get(threadId);
-    const wrote = withWrites ? this.#runWrites.get(run!)?.get(threadId) : undefined;
-    return wrote?.revision === own ? own + wrote.count : own;
-  }
-
-  /**
-   * Notes that a run begins to store pending writes.
-   * @returns the function to call once they are stored
-   */
-  beginsWrites(config: RunnableConfig, threadId: string): () => void {
-    const run = runOf(config);
-    const revision = run === undefined ? undefined : this.#runRevisions.get(run)?.get(threadId);
-    if (run === undefined || revision === undefined) return () => undefined;
-    return () => {
-      const threads = this.#runWrites.get(run) ?? new Map<string, { revision: number; count: number }>();
-      const known = threads.get(threadId);
-      if (known?.revision === revision) known.count += 1;
-      else this.#runWrites.set(run, threads.set(threadId, { revision, count: 1 }));
-    };
-  }
-
-  #sawRevision(threadId: string, revision: number): void {
-    if (revision > (this.#revisions.get(threadId) ?? -1)) this.#revisions.set(threadId, revision);
-  }
-
-  #setRevision(run: object, threadId: string, revision: number): void {
-    const revisions = this.#runRevisions.get(run) ?? new Map<string, number>();
-    this.#runRevisions.set(run, revisions.set(threadId, revision));
-    this.#runWrites.get(run)?.delete(threadId);
   }
 }
