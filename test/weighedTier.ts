@@ -89,7 +89,7 @@ export function largeThread(threadId: string, sizes: readonly number[], from = 1
     blobs.push({ hash, base: place % 4 === 0 ? undefined : blobs[place - (place % 4)]!.hash, bytes });
     const [checkpointId, parentId] = [largeId(n), n === 1 ? undefined : largeId(n - 1)];
     const body = Buffer.from(`body ${n}`);
-    records.push({ threadId, namespace: "", checkpointId, parentId, tags: [n], blobs: [hash], body });
+    records.push({ threadId, namespace: "", checkpointId, parentId, terms: [n], blobs: [hash], body });
     const task = { taskId: `task ${n}`, blobs: [], body: Buffer.from(`write ${n}`) };
     writes.push({ threadId, namespace: "", checkpointId, ...task });
   }

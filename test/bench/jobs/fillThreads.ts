@@ -1,7 +1,7 @@
 import { randomNumbers } from "../randomNumbers.ts";
 import { openPlace, type TierPlace } from "../scale/openPlace.ts";
 import { recordAppends, replayTurn } from "../scale/recordedAppends.ts";
-import { tagOf, threadName } from "../scale/threadNames.ts";
+import { termOf, threadName } from "../scale/threadNames.ts";
 
 /** Input of the job. */
 export interface FillInput extends TierPlace {
@@ -53,7 +53,7 @@ export async function job({
         const thread = order[at]!;
         const writes = recordings[thread % RECORDINGS]![turn];
         const tier = tiers[n % TIERS]!;
-        if (writes !== undefined) await replayTurn(tier, writes, threadName(thread), tagOf(thread));
+        if (writes !== undefined) await replayTurn(tier, writes, threadName(thread), termOf(thread));
       }
     };
     await Promise.all(Array.from({ length: TIERS * TOGETHER }, (_, n) => worker(n)));

@@ -52,7 +52,7 @@ export async function replayTurn(
   tier: Tier,
   turn: RecordedAppends[number],
   threadId: string,
-  tag: number,
+  term: number,
 ): Promise<void> {
   const runId = randomUUID();
   for (const write of turn) {
@@ -64,12 +64,12 @@ export async function replayTurn(
     await tier.append({
       ...append,
       threadId,
-      // A tag that only this thread has, as a user's id would be: otherwise the index of tags would be smaller than in use.
+      // A term that only this thread has, as a user's id would be: otherwise the index of terms would be smaller than in use.
       records: append.records.map((record) => ({
         ...record,
         threadId,
         runId,
-        tags: [...record.tags, tag],
+        terms: [...record.terms, term],
       })),
       writes: append.writes?.map((batch) => ({ ...batch, threadId })),
     });

@@ -3,7 +3,7 @@ export function threadName(n: number): string {
   return `user-${n}-${((n * 2_654_435_761) >>> 0).toString(16)}`;
 }
 
-/** A tag that only the n-th thread has. */
-export function tagOf(n: number): number {
+/** A term that only the n-th thread has. */
+export function termOf(n: number): number {
   return ((n + 1) * 2_654_435_761) | 0;
 }

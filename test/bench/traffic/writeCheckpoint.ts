@@ -20,7 +20,7 @@ export async function writeCheckpoint(
   const [hash, before] = [hashOf(n), hashOf(n - 1)];
   const value = zeros.subarray(0, Math.min(zeros.length, Math.max(0, bytes - recordBytes)));
   const at = { threadId: thread, namespace: "", checkpointId: hash };
-  const record = { ...at, tags: [], blobs: [hash], body: zeros.subarray(0, recordBytes) };
+  const record = { ...at, terms: [], blobs: [hash], body: zeros.subarray(0, recordBytes) };
   await tier.append({
     threadId: thread,
     records: [n === 1 ? record : { ...record, parentId: before }],

@@ -53,7 +53,7 @@ export const coreFaults: readonly Mutant[] = [
     id: "cof06",
     kind: "fault",
     what: "a filter finds everything with the same hash in the index: other users' threads are listed",
-    file: `${src}/encode/metadataTags.ts`,
+    file: `${src}/encode/metadataTerms.ts`,
     find: "return Object.is(value, wanted);",
     replace: "return typeof value === typeof wanted;",
     tests: [`${test}/contract/saverTags.test.ts`],

@@ -59,7 +59,7 @@ export const migrateMutants: readonly Mutant[] = [
     kind: "guard",
     what: "an import adds to what a run wrote here",
     file: "packages/features/migrate/src/copy/importThread.ts",
-    find: "if (opened.some(({ writer }) => writer !== undefined)) return true;",
+    find: "if (opened.some(({ batchId }) => batchId !== undefined)) return true;",
     replace: "",
     tests: ["packages/features/migrate/test/living.test.ts"],
   },
@@ -214,7 +214,7 @@ export const migrateMutants: readonly Mutant[] = [
   {
     id: "mi32",
     kind: "guard",
-    what: "a copy with other tags counts as the same, and the source is deleted",
+    what: "a copy with other terms counts as the same, and the source is deleted",
     file: "packages/features/migrate/src/copy/moveThread.ts",
     find: "if (!isDeepStrictEqual(ours, theirs)) return false;",
     replace: "void [ours, theirs];",

@@ -52,7 +52,7 @@ export { ancestorsFrom } from "./operations/ancestors.ts";
 export { settledHead } from "./operations/settledHead.ts";
 export { straysOf } from "./operations/straysOf.ts";
 export { isThreadInfo } from "./operations/listThreads.ts";
-export { missingBatches } from "./encode/batchTags.ts";
+export { missingBatches } from "./encode/batchIds.ts";
 export { isControlChannel, isLangGraphChannel } from "./langgraph/channelNames.ts";
 export { NULL_TASK } from "./langgraph/taskIds.ts";
 export type { Batch } from "./maintenance/batch.ts";
@@ -69,7 +69,7 @@ export { pruneThread } from "./operations/prune.ts";
 export type { DecodedBody, ManifestEntry, Typed, ValueRef } from "./encode/record.ts";
 export { rewindMark, rewindTask } from "./operations/rewindMark.ts";
 export { subgraphTip, type Tip } from "./operations/subgraphTip.ts";
-export { matches, metadataTags, snapshotTag } from "./encode/metadataTags.ts";
+export { matches, metadataTerms, snapshotTerm } from "./encode/metadataTerms.ts";
 export type { ReadThrough, ReadThroughStorage } from "./saver/readThrough.ts";
 export { remembering } from "./saver/remembering.ts";
 export {

@@ -41,7 +41,7 @@ create table :schema.checkpoints (
   parent bytea,
   lost_to bytea,
   run bytea,
-  tags integer[] not null,
+  terms integer[] not null,
   -- Hashes of 20 bytes, one after another.
   blobs bytea not null,
   body bytea not null,
@@ -49,7 +49,7 @@ create table :schema.checkpoints (
 );
 
 -- No pending list (fastupdate): every put inserts into the index at once and costs the same.
-create index checkpoints_tags on :schema.checkpoints using gin (tags) with (fastupdate = off);
+create index checkpoints_terms on :schema.checkpoints using gin (terms) with (fastupdate = off);
 create index checkpoints_run on :schema.checkpoints (run) where run is not null;
 create index checkpoints_lost on :schema.checkpoints (thread) where lost_to is not null;
 
@@ -149,7 +149,7 @@ comment on column :schema.heads.id is 'Key of the checkpoint.';
 comment on table :schema.checkpoints is 'Records: checkpoints without the bytes of their values. docs/format.md describes body.';
 comment on column :schema.checkpoints.ns is 'Key of the namespace; the root namespace is empty.';
 comment on column :schema.checkpoints.lost_to is 'The checkpoint that won the head: this one is on a side branch.';
-comment on column :schema.checkpoints.tags is 'Hashes of the leaves of its metadata, and of channels with a snapshot.';
+comment on column :schema.checkpoints.terms is 'Hashes of the leaves of its metadata, and of channels with a snapshot.';
 comment on column :schema.checkpoints.blobs is 'Hashes of its values, 20 bytes each.';
 comment on column :schema.checkpoints.body is 'Metadata and manifest: compressed, perhaps encrypted.';
 comment on table :schema.blobs is 'Values by the hash of their content, within one thread: whole, or a patch on a base.';

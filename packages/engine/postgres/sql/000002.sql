@@ -3,16 +3,16 @@
 -- A function's name ends in its version. A change of signature or meaning gets a new name, so that old and new processes work side by
 -- side.
 
--- Rows of reads: s state (n revision, a head) · c checkpoint (a parent, b lost_to, c run, d blobs, tags, body)
+-- Rows of reads: s state (n revision, a head) · c checkpoint (a parent, b lost_to, c run, d blobs, terms, body)
 -- · w pending writes (a task, d blobs, n order, body) · b blob (a hash, b base, body) · h head (a id)
 -- · t thread (a key, b long id)
 create type :schema.read_row_1 as (
-  kind text, thread bigint, id bytea, ns bytea, a bytea, b bytea, c bytea, d bytea, n bigint, tags text, body bytea
+  kind text, thread bigint, id bytea, ns bytea, a bytea, b bytea, c bytea, d bytea, n bigint, terms text, body bytea
 );
 
 -- A page of checkpoints, newest first, after a cursor. Each call is planned for its own conditions.
 create function :schema.list_planned_1(
-  p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean,
+  p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_terms integer[], p_runs bytea[], p_lost boolean, p_blobs boolean,
   p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer
 )
 returns setof :schema.read_row_1 language plpgsql stable set plan_cache_mode = force_custom_plan set jit = off as $$
@@ -30,7 +30,7 @@ begin
          and (p_ns is null or c.ns = p_ns)
          and (p_id is null or c.id = p_id)
          and (p_before is null or c.id < p_before)
-         and (p_tags is null or c.tags @> p_tags)
+         and (p_terms is null or c.terms @> p_terms)
          and (p_runs is null or c.run = any (p_runs))
          and (not p_lost or c.lost_to is not null)
          and (p_after_thread is null or (c.thread, c.id, c.ns) < (p_after_thread, p_after_id, p_after_ns))
@@ -50,7 +50,7 @@ begin
       select b.thread, b.hash, b.base
         from chain, lateral (select * from :schema.blobs x where x.thread = chain.thread and x.hash = chain.base offset 0) b
     )
-    (select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null::bigint, array_to_string(c.tags, ','), c.body
+    (select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null::bigint, array_to_string(c.terms, ','), c.body
        from page c order by c.thread desc, c.id desc, c.ns desc)
     union all
     (select 'w', w.thread, w.id, w.ns, w.task, null, null, w.blobs, w.seq, null, w.body from pending w order by w.seq, w.part)
@@ -66,9 +66,9 @@ begin
 end
 $$;
 
--- The ancestors of a checkpoint, nearest first, until every seed tag was met; with the blobs of pending writes and of records
--- that carry a seed tag.
-create function :schema.ancestry_1(p_key bytea, p_ns bytea, p_id bytea, p_tags integer[], p_limit integer)
+-- The ancestors of a checkpoint, nearest first, until every seed term was met; with the blobs of pending writes and of records
+-- that carry a seed term.
+create function :schema.ancestry_1(p_key bytea, p_ns bytea, p_id bytea, p_terms integer[], p_limit integer)
 returns setof :schema.read_row_1 language plpgsql stable set jit = off as $$
 declare
   v_thread bigint;
@@ -77,10 +77,10 @@ begin
   if not found then return; end if;
   return query
     with recursive walk as (
-      select c.id, c.parent, p_tags as open, 0 as depth
+      select c.id, c.parent, p_terms as open, 0 as depth
         from :schema.checkpoints c where c.thread = v_thread and c.id = p_id and c.ns = p_ns
       union all
-      select c.id, c.parent, array(select unnest(walk.open) except select unnest(c.tags)), walk.depth + 1
+      select c.id, c.parent, array(select unnest(walk.open) except select unnest(c.terms)), walk.depth + 1
         from walk, lateral (select * from :schema.checkpoints x where x.thread = v_thread and x.id = walk.parent and x.ns = p_ns offset 0) c
        where walk.depth < p_limit and cardinality(walk.open) > 0
     ), page as materialized (
@@ -89,7 +89,7 @@ begin
     ), pending as materialized (
       select w.* from page p, lateral (select * from :schema.writes x where x.thread = v_thread and x.id = p.id and x.ns = p_ns offset 0) w
     ), named as (
-      select blobs from page where page.tags && p_tags
+      select blobs from page where page.terms && p_terms
       union all
       select blobs from pending where blobs <> ''
     ), chain as (
@@ -100,7 +100,7 @@ begin
       select b.hash, b.base
         from chain, lateral (select * from :schema.blobs x where x.thread = v_thread and x.hash = chain.base offset 0) b
     )
-    (select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null::bigint, array_to_string(c.tags, ','), c.body
+    (select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null::bigint, array_to_string(c.terms, ','), c.body
        from page c order by c.depth)
     union all
     (select 'w', w.thread, w.id, w.ns, w.task, null, null, w.blobs, w.seq, null, w.body from pending w order by w.seq, w.part)
@@ -147,7 +147,7 @@ begin
             lateral (select * from :schema.writes w where w.thread = v_thread and w.id = tip.id and w.ns = tip.ns offset 0) as w
       order by w.seq, w.part)
     union all
-    select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null, array_to_string(c.tags, ','), c.body
+    select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null, array_to_string(c.terms, ','), c.body
       from tip,
            lateral (select * from :schema.checkpoints c where c.thread = v_thread and c.id = tip.id and c.ns = tip.ns offset 0) as c
     union all
@@ -156,15 +156,15 @@ end
 $$;
 
 -- Threads with a head, by age, after a cursor (an instant and a thread key): those that carry all of some tags (p_keys, p_values; null: all threads), and those whose newest root
--- checkpoint is here and carries all of p_head_tags, or isn't here (null: all). With p_head_tags that checkpoint comes along.
+-- checkpoint is here and carries all of p_head_terms, or isn't here (null: all). With p_head_terms that checkpoint comes along.
 -- Few threads carry a tag, so they are looked up first and sorted; without tags the order comes from the index.
 create function :schema.threads_tagged_1(
   p_before timestamptz, p_newest boolean, p_evicted boolean, p_after timestamptz, p_after_key bytea, p_limit integer,
-  p_keys bytea[], p_values bytea[], p_head_tags integer[]
+  p_keys bytea[], p_values bytea[], p_head_terms integer[]
 )
 returns table (
   key bytea, long_id bytea, revision bigint, head bytea, thread bigint, written_ms bigint, evicted boolean,
-  parent bytea, lost_to bytea, run bytea, blobs bytea, tags text, body bytea
+  parent bytea, lost_to bytea, run bytea, blobs bytea, terms text, body bytea
 )
 language plpgsql stable set plan_cache_mode = force_custom_plan set jit = off as $$
 #variable_conflict use_column
@@ -186,15 +186,15 @@ begin
            )
       )
       select t.key, t.long_id, t.revision, h.id, t.thread, (extract(epoch from t.written_at) * 1000)::bigint, t.evicted,
-             c.parent, c.lost_to, c.run, c.blobs, array_to_string(c.tags, ','), c.body
+             c.parent, c.lost_to, c.run, c.blobs, array_to_string(c.terms, ','), c.body
         from tagged,
              lateral (select * from :schema.threads x where x.thread = tagged.thread offset 0) t
              left join lateral (select * from :schema.heads x where x.thread = t.thread and x.ns = '' offset 0) h on true
              left join lateral (
-               select * from :schema.checkpoints x where p_head_tags is not null and x.thread = t.thread and x.id = h.id and x.ns = '' offset 0
+               select * from :schema.checkpoints x where p_head_terms is not null and x.thread = t.thread and x.id = h.id and x.ns = '' offset 0
              ) c on true
        where t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
-         and (c.id is null or c.tags @> p_head_tags)
+         and (c.id is null or c.terms @> p_head_terms)
          and (p_after is null
               or case when p_newest then (t.written_at, t.thread) < (p_after, v_after) else (t.written_at, t.thread) > (p_after, v_after) end)
        order by case when p_newest then t.written_at end desc, case when p_newest then t.thread end desc, t.written_at, t.thread
@@ -202,27 +202,27 @@ begin
   elsif p_newest then
     return query
       select t.key, t.long_id, t.revision, h.id, t.thread, (extract(epoch from t.written_at) * 1000)::bigint, t.evicted,
-             c.parent, c.lost_to, c.run, c.blobs, array_to_string(c.tags, ','), c.body
+             c.parent, c.lost_to, c.run, c.blobs, array_to_string(c.terms, ','), c.body
         from :schema.threads t
              left join lateral (select * from :schema.heads x where x.thread = t.thread and x.ns = '' offset 0) h on true
              left join lateral (
-               select * from :schema.checkpoints x where p_head_tags is not null and x.thread = t.thread and x.id = h.id and x.ns = '' offset 0
+               select * from :schema.checkpoints x where p_head_terms is not null and x.thread = t.thread and x.id = h.id and x.ns = '' offset 0
              ) c on true
        where t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
-         and (c.id is null or c.tags @> p_head_tags)
+         and (c.id is null or c.terms @> p_head_terms)
          and (p_after is null or (t.written_at, t.thread) < (p_after, v_after))
        order by t.written_at desc, t.thread desc limit p_limit;
   else
     return query
       select t.key, t.long_id, t.revision, h.id, t.thread, (extract(epoch from t.written_at) * 1000)::bigint, t.evicted,
-             c.parent, c.lost_to, c.run, c.blobs, array_to_string(c.tags, ','), c.body
+             c.parent, c.lost_to, c.run, c.blobs, array_to_string(c.terms, ','), c.body
         from :schema.threads t
              left join lateral (select * from :schema.heads x where x.thread = t.thread and x.ns = '' offset 0) h on true
              left join lateral (
-               select * from :schema.checkpoints x where p_head_tags is not null and x.thread = t.thread and x.id = h.id and x.ns = '' offset 0
+               select * from :schema.checkpoints x where p_head_terms is not null and x.thread = t.thread and x.id = h.id and x.ns = '' offset 0
              ) c on true
        where t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
-         and (c.id is null or c.tags @> p_head_tags)
+         and (c.id is null or c.terms @> p_head_terms)
          and (p_after is null or (t.written_at, t.thread) > (p_after, v_after))
        order by t.written_at, t.thread limit p_limit;
   end if;
@@ -236,17 +236,17 @@ $$;
 -- takes the threads before a cursor for those of earlier minutes, and would sort them; so it may only go along indexes.
 create function :schema.threads_1(
   p_before timestamptz, p_newest boolean, p_evicted boolean, p_after timestamptz, p_after_key bytea, p_after_thread bigint,
-  p_limit integer, p_keys bytea[], p_values bytea[], p_head_tags integer[]
+  p_limit integer, p_keys bytea[], p_values bytea[], p_head_terms integer[]
 )
 returns table (
   key bytea, long_id bytea, revision bigint, head bytea, thread bigint, written_ms bigint, evicted boolean,
-  parent bytea, lost_to bytea, run bytea, blobs bytea, tags text, body bytea
+  parent bytea, lost_to bytea, run bytea, blobs bytea, terms text, body bytea
 )
 language plpgsql stable set plan_cache_mode = force_custom_plan set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
   c_few constant integer := 20000;
-  v_filters boolean := p_keys is not null or p_head_tags is not null;
+  v_filters boolean := p_keys is not null or p_head_terms is not null;
   v_look integer := case when v_filters and p_after_thread is not null then greatest(p_limit, 2000) else p_limit end;
   v_after bigint := p_after_thread;
 begin
@@ -260,7 +260,7 @@ begin
     return query
       select t.* from :schema.threads_tagged_1(
         p_before, p_newest, p_evicted, p_after, coalesce(p_after_key, (select t.key from :schema.threads t where t.thread = p_after_thread)),
-        p_limit, p_keys, p_values, p_head_tags
+        p_limit, p_keys, p_values, p_head_terms
       ) as t;
     return;
   end if;
@@ -278,13 +278,13 @@ begin
     ), numbered as materialized (
       select p.*, row_number() over () as place from page p
     ), found as materialized (
-      select n.*, h.id as head, c.parent, c.lost_to, c.run, c.blobs, c.tags, c.body
+      select n.*, h.id as head, c.parent, c.lost_to, c.run, c.blobs, c.terms, c.body
         from numbered n
              left join lateral (select * from :schema.heads x where x.thread = n.thread and x.ns = '' offset 0) h on true
              left join lateral (
-               select * from :schema.checkpoints x where p_head_tags is not null and x.thread = n.thread and x.id = h.id and x.ns = '' offset 0
+               select * from :schema.checkpoints x where p_head_terms is not null and x.thread = n.thread and x.id = h.id and x.ns = '' offset 0
              ) c on true
-       where (p_head_tags is null or c.id is null or c.tags @> p_head_tags)
+       where (p_head_terms is null or c.id is null or c.terms @> p_head_terms)
          and (p_keys is null or not exists (
                select from unnest(p_keys, p_values) as u (k, v)
                 where not exists (select from :schema.thread_tags x where x.thread = n.thread and x.key = u.k and x.value = u.v)
@@ -292,7 +292,7 @@ begin
        order by n.place limit p_limit
     )
     (select f.key, f.long_id, f.revision, f.head, f.thread, (extract(epoch from f.written_at) * 1000)::bigint, f.evicted,
-            f.parent, f.lost_to, f.run, f.blobs, array_to_string(f.tags, ','), f.body
+            f.parent, f.lost_to, f.run, f.blobs, array_to_string(f.terms, ','), f.body
        from found f order by f.place)
     union all
     select null, null, null, null, n.thread, (extract(epoch from n.written_at) * 1000)::bigint, null, null, null, null, null, null, null
@@ -302,19 +302,19 @@ end
 $$;
 
 -- list_planned_1. A page of all threads by metadata comes from the primary key, newest first, if many checkpoints have that metadata, and from
--- the index of tags if few do. The planner multiplies how often each tag is there, and so takes tags that are never together for
--- frequent: it would go through all checkpoints. So the next 2,000 are looked at: if they don't fill the page, only the index of tags
+-- the index of terms if few do. The planner multiplies how often each term is there, and so takes terms that are never together for
+-- frequent: it would go through all checkpoints. So the next 2,000 are looked at: if they don't fill the page, only the index of terms
 -- is left to it.
 create function :schema.list_1(
-  p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean,
+  p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_terms integer[], p_runs bytea[], p_lost boolean, p_blobs boolean,
   p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer
 )
 returns setof :schema.read_row_1 language plpgsql stable
 set plan_cache_mode = force_custom_plan set jit = off set enable_indexscan = on set enable_seqscan = on as $$
 begin
-  if p_key is null and p_tags is not null then
+  if p_key is null and p_terms is not null then
     if (select count(*) from (
-          select c.tags @> p_tags as is_found from :schema.checkpoints c
+          select c.terms @> p_terms as is_found from :schema.checkpoints c
            where p_after_thread is null or (c.thread, c.id, c.ns) < (p_after_thread, p_after_id, p_after_ns)
            order by c.thread desc, c.id desc, c.ns desc limit 2000
         ) as next where next.is_found) < p_limit then
@@ -322,7 +322,7 @@ begin
     end if;
   end if;
   return query select * from :schema.list_planned_1(
-    p_key, p_ns, p_id, p_before, p_tags, p_runs, p_lost, p_blobs, p_after_thread, p_after_id, p_after_ns, p_limit
+    p_key, p_ns, p_id, p_before, p_terms, p_runs, p_lost, p_blobs, p_after_thread, p_after_id, p_after_ns, p_limit
   );
 end
 $$;
@@ -351,7 +351,7 @@ begin
       from :schema.writes w where w.thread = v_thread and w.id = v_id and w.ns = p_ns
      order by w.seq, w.part;
   return query
-    select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null::bigint, array_to_string(c.tags, ','), c.body
+    select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null::bigint, array_to_string(c.terms, ','), c.body
       from :schema.checkpoints c where c.thread = v_thread and c.id = v_id and c.ns = p_ns;
   if not p_blobs then return; end if;
   return query
@@ -380,5 +380,5 @@ comment on function :schema.outline_1 is 'What a fork is planned from.';
 comment on function :schema.blobs_1 is 'The blobs of a thread without bytes: prune.';
 comment on function :schema.long_ids_1 is 'The originals of long ids.';
 comment on function :schema.threads_tagged_1 is 'The same by a tag that few threads carry: for threads_1.';
-comment on function :schema.threads_1 is 'A page of threads by age, tags, and tags of their newest checkpoints: listThreads.';
+comment on function :schema.threads_1 is 'A page of threads by age, tags, and terms of their newest checkpoints: listThreads.';
 comment on function :schema.list_1 is 'A page of checkpoints: list.';

@@ -168,7 +168,7 @@ create type :schema.append_record_1 as (
   request integer,
   -- The head move of its namespace, by its place in "heads", counted from 1; null: none.
   move integer,
-  id bytea, ns bytea, parent bytea, lost_to bytea, run bytea, tags integer[], blobs bytea, body_start integer, body_length integer
+  id bytea, ns bytea, parent bytea, lost_to bytea, run bytea, terms integer[], blobs bytea, body_start integer, body_length integer
 );
 
 create type :schema.append_blob_1 as (request integer, hash bytea, base bytea, bytes_start integer, bytes_length integer);
@@ -404,7 +404,7 @@ begin
 
     if p_append ? 'records' then
       -- The loser of a race names the checkpoint that has the head, unless the loser is stored already.
-      insert into :schema.checkpoints as c (thread, id, ns, parent, lost_to, run, tags, blobs, body)
+      insert into :schema.checkpoints as c (thread, id, ns, parent, lost_to, run, terms, blobs, body)
       select v_thread[r.request], r.id, r.ns, r.parent,
              case
                when r.move is null or v_moved[r.move] then r.lost_to
@@ -415,11 +415,11 @@ begin
                  limit 1
                )
              end,
-             r.run, r.tags, r.blobs, substring(p_data from r.body_start for r.body_length)
+             r.run, r.terms, r.blobs, substring(p_data from r.body_start for r.body_length)
         from jsonb_populate_recordset(null::  :schema.append_record_1, p_append -> 'records') as r
        where r.request between v_first and v_last and v_status[r.request] = 'ok'
       on conflict (thread, id, ns) do update
-        set parent = excluded.parent, lost_to = excluded.lost_to, run = excluded.run, tags = excluded.tags, blobs = excluded.blobs,
+        set parent = excluded.parent, lost_to = excluded.lost_to, run = excluded.run, terms = excluded.terms, blobs = excluded.blobs,
             body = excluded.body;
     end if;
 
@@ -525,11 +525,11 @@ begin
     on conflict do nothing;
   end if;
   if p_append ? 'records' then
-    insert into :schema.checkpoints as c (thread, id, ns, parent, lost_to, run, tags, blobs, body)
-    select v_thread, r.id, r.ns, r.parent, r.lost_to, r.run, r.tags, r.blobs, substring(p_data from r.body_start for r.body_length)
+    insert into :schema.checkpoints as c (thread, id, ns, parent, lost_to, run, terms, blobs, body)
+    select v_thread, r.id, r.ns, r.parent, r.lost_to, r.run, r.terms, r.blobs, substring(p_data from r.body_start for r.body_length)
       from jsonb_populate_recordset(null::  :schema.append_record_1, p_append -> 'records') as r
     on conflict (thread, id, ns) do update
-      set parent = excluded.parent, lost_to = excluded.lost_to, run = excluded.run, tags = excluded.tags, blobs = excluded.blobs,
+      set parent = excluded.parent, lost_to = excluded.lost_to, run = excluded.run, terms = excluded.terms, blobs = excluded.blobs,
           body = excluded.body;
   end if;
   if p_append ? 'writes' then

@@ -17,7 +17,7 @@ begin
   values (p_target, p_long_id, 1, date_trunc('minute', now()))
   on conflict (key) do update set revision = t.revision + 1, written_at = excluded.written_at
   returning * into v_target;
-  insert into :schema.checkpoints select v_target.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.tags, c.blobs, c.body
+  insert into :schema.checkpoints select v_target.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.terms, c.blobs, c.body
     from :schema.checkpoints c where c.thread = v_source on conflict do nothing;
   insert into :schema.blobs select v_target.thread, b.hash, b.base, b.bytes from :schema.blobs b where b.thread = v_source on conflict do nothing;
   insert into :schema.writes select v_target.thread, w.id, w.ns, w.seq, w.part, w.task, w.blobs, w.body
@@ -92,14 +92,14 @@ begin
     select c.*, t.ancestors as depth, t.until as open, t.writes as places
       from unnest(v_tips) as t,
            lateral (
-             select c.id, c.ns, c.parent, c.run, c.tags, c.blobs, c.body from :schema.checkpoints c
+             select c.id, c.ns, c.parent, c.run, c.terms, c.blobs, c.body from :schema.checkpoints c
               where c.thread = v_source and c.id = t.id and c.ns = t.ns offset 0
            ) as c
     union all
-    select c.*, line.depth - 1, case when line.open is not null then array(select unnest(line.open) except select unnest(c.tags)) end, null
+    select c.*, line.depth - 1, case when line.open is not null then array(select unnest(line.open) except select unnest(c.terms)) end, null
       from line,
            lateral (
-             select c.id, c.ns, c.parent, c.run, c.tags, c.blobs, c.body from :schema.checkpoints c
+             select c.id, c.ns, c.parent, c.run, c.terms, c.blobs, c.body from :schema.checkpoints c
               where c.thread = v_source and c.id = line.parent and c.ns = line.ns offset 0
            ) as c
      where line.depth > 0 and (line.open is null or cardinality(line.open) > 0)
@@ -114,8 +114,8 @@ begin
     ) as placed
      where places is null or place = any (places)
   ), copied as (
-    insert into :schema.checkpoints (thread, id, ns, parent, lost_to, run, tags, blobs, body)
-    select v_target.thread, id, ns, parent, null, run, tags, blobs, body from line
+    insert into :schema.checkpoints (thread, id, ns, parent, lost_to, run, terms, blobs, body)
+    select v_target.thread, id, ns, parent, null, run, terms, blobs, body from line
     returning checkpoints.blobs, length(checkpoints.body) as size
   ), wrote as (
     insert into :schema.writes (thread, id, ns, seq, part, task, blobs, body)

@@ -34,14 +34,14 @@ create function :schema.id_time(key bytea) returns timestamptz language sql immu
   from encode(substring(key from 2), 'hex') as digits
 $$;
 
--- LangGraph's metadata.source, recognised by its tag: tags are the hashes that list() filters by. Other metadata can't be shown this
+-- LangGraph's metadata.source, recognised by its term: terms are the hashes that list() filters by. Other metadata can't be shown this
 -- way, as its values aren't known in advance.
-create function :schema.source_of(tags integer[]) returns text language sql immutable parallel safe as $$
+create function :schema.source_of(terms integer[]) returns text language sql immutable parallel safe as $$
   select case
-    when tags @> array[-924861548] then 'input'
-    when tags @> array[1075280270] then 'loop'
-    when tags @> array[-881371663] then 'update'
-    when tags @> array[1806578396] then 'fork'
+    when terms @> array[-924861548] then 'input'
+    when terms @> array[1075280270] then 'loop'
+    when terms @> array[-881371663] then 'update'
+    when terms @> array[1806578396] then 'fork'
   end
 $$;
 
@@ -56,7 +56,7 @@ create view :schema.history as
          :schema.id_text(c.ns) as checkpoint_ns, :schema.id_text(c.id) as checkpoint_id,
          :schema.id_text(c.parent) as parent_checkpoint_id, :schema.id_text(c.run) as run_id,
          :schema.id_text(c.lost_to) as lost_to, h.id is not null as head, length(c.body) as record_bytes, length(c.blobs) / 20 as values,
-         :schema.id_time(c.id) as time, :schema.source_of(c.tags) as source,
+         :schema.id_time(c.id) as time, :schema.source_of(c.terms) as source,
          (select coalesce(sum(b.size), 0)
             from generate_series(1, length(c.blobs), 20) as o,
                  lateral (
@@ -95,7 +95,7 @@ comment on column :schema.history.head is 'It is the newest of its namespace, wh
 comment on column :schema.history.record_bytes is 'Bytes of its record: metadata, and values of up to 64 bytes.';
 comment on column :schema.history.values is 'Channels whose value is a blob.';
 comment on column :schema.history.time is 'When its id was made, by the clock of the process that made it. Null where the id is no UUID of version 6 or 7.';
-comment on column :schema.history.source is 'LangGraph''s metadata.source, by the hash of it in tags. Step, next nodes and other metadata stand in the encoded body.';
+comment on column :schema.history.source is 'LangGraph''s metadata.source, by the hash of it in terms. Step, next nodes and other metadata stand in the encoded body.';
 comment on column :schema.history.value_bytes is 'Bytes of its blobs as stored: a patch counts with its own size, and what it stands on isn''t counted.';
 comment on column :schema.history.pending_writes is 'Batches of pending writes, one per putWrites.';
 comment on column :schema.history.thread is 'Number of the thread in all tables; thread_of(''id'') tells it.';
@@ -107,6 +107,6 @@ comment on column :schema.overview.deleted is 'A tombstone: refuses late writes,
 comment on function :schema.id_text is 'An id key as text.';
 comment on function :schema.id_key is 'The key of an id.';
 comment on function :schema.id_time is 'When an id was made, of UUIDs of version 6 and 7.';
-comment on function :schema.source_of is 'LangGraph''s metadata.source, by tags.';
+comment on function :schema.source_of is 'LangGraph''s metadata.source, by terms.';
 comment on function :schema.thread_of is 'The number of a thread, by its id. Null where there is none.';
 comment on function :schema.history_of is 'The checkpoints of one thread, newest first.';

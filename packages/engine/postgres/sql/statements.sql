@@ -1,15 +1,15 @@
 -- Every statement that the tier sends, by the name that src/schema/statements.ts has for it. Nearly all are one call of one function.
 
 -- name: read
-select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.read_1($1::bytea, $2::bytea, $3::bytea, $4::boolean)
+select kind, thread::text, id, ns, a, b, c, d, n::text, terms, body from :schema.read_1($1::bytea, $2::bytea, $3::bytea, $4::boolean)
 
 -- name: list
-select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body
+select kind, thread::text, id, ns, a, b, c, d, n::text, terms, body
   from :schema.list_1($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::integer[], $6::bytea[], $7::boolean, $8::boolean,
                       $9::bigint, $10::bytea, $11::bytea, $12::integer)
 
 -- name: ancestry
-select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.ancestry_1($1::bytea, $2::bytea, $3::bytea, $4::integer[], $5::integer)
+select kind, thread::text, id, ns, a, b, c, d, n::text, terms, body from :schema.ancestry_1($1::bytea, $2::bytea, $3::bytea, $4::integer[], $5::integer)
 
 -- name: blobs
 select hash, base, size from :schema.blobs_1($1::bytea)
@@ -21,7 +21,7 @@ select hash, base, size from :schema.blobs_1($1::bytea) where hash = any ($2::by
 select key, id from :schema.long_ids_1($1::bytea[])
 
 -- name: threads
-select key, long_id, revision::text, head, thread::text, written_ms::text, evicted, parent, lost_to, run, blobs, tags, body
+select key, long_id, revision::text, head, thread::text, written_ms::text, evicted, parent, lost_to, run, blobs, terms, body
   from :schema.threads_1(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea,
                          $6::bigint, $7::integer, $8::bytea[], $9::bytea[], $10::integer[])
 
@@ -214,7 +214,7 @@ returning t.revision::text
 select :schema.copy_thread_1($1::bytea, $2::bytea, $3::bytea) as done
 
 -- name: outline
-select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.outline_1($1::bytea, $2::bytea)
+select kind, thread::text, id, ns, a, b, c, d, n::text, terms, body from :schema.outline_1($1::bytea, $2::bytea)
 
 -- name: forkThread
 select status, head, checkpoints::text, bytes::text

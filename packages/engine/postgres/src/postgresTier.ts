@@ -87,7 +87,7 @@ const mostAncestors = 1_000_000;
 function recordsPageAfter(checkpoints: readonly ListedCheckpoint[]): number {
   let bytes = 1;
   for (const { record, writes } of checkpoints) {
-    bytes += record.body.length + record.blobs.length * 20 + record.tags.length * 12;
+    bytes += record.body.length + record.blobs.length * 20 + record.terms.length * 12;
     for (const { body } of writes) bytes += body.length;
   }
   const fitting = Math.floor((recordsPageBytes * checkpoints.length) / bytes);
@@ -179,7 +179,7 @@ function recordRow(row: Readonly<Record<string, unknown>>): ReadRow {
     c: column("run"),
     d: column("blobs"),
     n: null,
-    tags: row["tags"] as string | null,
+    terms: row["terms"] as string | null,
     body: column("body"),
   };
 }
@@ -275,7 +275,7 @@ export class PostgresTier
         maybeKey(query.namespace),
         maybeKey(query.checkpointId),
         maybeKey(query.before),
-        query.tags === undefined ? null : [...query.tags],
+        query.terms === undefined ? null : [...query.terms],
         query.runIds?.map(keyOf) ?? null,
         query.lost === true,
         query.recordsOnly !== true,
@@ -316,7 +316,7 @@ export class PostgresTier
         last?.["thread"] ?? null,
         size,
         ...(query.tags === undefined ? [null, null] : tagColumns(query.tags)),
-        query.headTags === undefined ? null : [...query.headTags],
+        query.headTerms === undefined ? null : [...query.headTerms],
       ]);
       last = page.at(-1);
       // A last row without a key says where the next page continues: one call looks at a limited number of threads.
@@ -480,8 +480,8 @@ export class PostgresTier
     return rows.length > 0;
   }
 
-  async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
-    const values = [keyOf(at.threadId), keyOf(at.namespace), keyOf(at.checkpointId), [...seedTags], limit];
+  async ancestry(at: Address, seedTerms: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
+    const values = [keyOf(at.threadId), keyOf(at.namespace), keyOf(at.checkpointId), [...seedTerms], limit];
     const rows = await this.#rows(this.#sql.ancestry, values, at.threadId);
     return this.#pageOfThread(rows, await this.#keys(rows), at.threadId).checkpoints.map(
       ({ record, blobs, writes }) => ({ record, blobs, writes }),

@@ -159,7 +159,7 @@ test("one thread among many is found by indexes", async () => {
     `insert into stratigraph.threads (key, revision, live, written_at) select stratigraph.id_key('many ' || n), 1, true, now() from generate_series(1, 5000) n`,
   );
   await sql(
-    `insert into stratigraph.checkpoints (thread, id, ns, tags, blobs, body)
+    `insert into stratigraph.checkpoints (thread, id, ns, terms, blobs, body)
      select t.thread, stratigraph.id_key('c' || n), '', '{}', substring(sha256('value') for 20), 'body'
        from stratigraph.threads t, generate_series(1, 5) n;
      insert into stratigraph.heads (thread, ns, id) select t.thread, '', stratigraph.id_key('c5') from stratigraph.threads t

@@ -245,7 +245,7 @@ describe("beside a transaction that is still open, on PostgreSQL", () => {
     // As an append does that brings a checkpoint and moves no head.
     await pool.query(
       `update looked.threads set revision = revision + 1;
-       insert into looked.checkpoints (thread, id, ns, tags, blobs, body) select thread, looked.id_key('1'), '', '{}', '', '' from looked.threads`,
+       insert into looked.checkpoints (thread, id, ns, terms, blobs, body) select thread, looked.id_key('1'), '', '{}', '', '' from looked.threads`,
     );
     await holder.query("select pg_advisory_unlock(77)");
     holder.release();

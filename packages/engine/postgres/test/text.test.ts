@@ -197,7 +197,7 @@ test("filters across threads use the index of metadata", async () => {
   }
   await query(database.url, "analyze stratigraph.checkpoints");
   const scans = async (): Promise<{ index: number; table: number }> => {
-    const sql = `select (select idx_scan::int from pg_stat_user_indexes where indexrelname = 'checkpoints_tags') as index,
+    const sql = `select (select idx_scan::int from pg_stat_user_indexes where indexrelname = 'checkpoints_terms') as index,
                         (select seq_scan::int from pg_stat_user_tables where relname = 'checkpoints') as table`;
     await pool.query("select pg_stat_force_next_flush()");
     return (await query(database.url, sql))[0] as { index: number; table: number };

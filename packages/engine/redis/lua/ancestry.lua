@@ -1,10 +1,10 @@
--- AncestryReader.ancestry: walks from a checkpoint to its parents until every seed tag was met. It is a script because
+-- AncestryReader.ancestry: walks from a checkpoint to its parents until every seed term was met. It is a script because
 -- each step needs the one before: a walk of n ancestors would cost n round trips. Blobs of records are answered only for
--- records with a seed tag, blobs of writes always. A page is bounded like one of a list; the caller goes on from its last record.
+-- records with a seed term, blobs of writes always. A page is bounded like one of a list; the caller goes on from its last record.
 local id, ttl, key, namespace, limit = arg(), number(), arg(), arg(), number()
 local open_, opened = {}, 0
-for _, tag in ipairs(list(arg)) do
-  open_[tag] = true
+for _, term in ipairs(list(arg)) do
+  open_[term] = true
   opened = opened + 1
 end
 local maxItems, maxBytes = 500, 4194304
@@ -25,10 +25,10 @@ while value and opened > 0 and #items < limit do
   _, at = readString(value, 1)
   local record = parseRecord(value, at)
   local seed = false
-  for tag in string.gmatch(record.tags, "[^,]+") do
-    if open_[tag] ~= nil then seed = true end
-    if open_[tag] then
-      open_[tag] = false
+  for term in string.gmatch(record.terms, "[^,]+") do
+    if open_[term] ~= nil then seed = true end
+    if open_[term] then
+      open_[term] = false
       opened = opened - 1
     end
   end

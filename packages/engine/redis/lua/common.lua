@@ -12,7 +12,7 @@
 --   h<namespace>        the id of the namespace's head
 --   k<namespace>        if this head and its writes are a copy: the owner's revision, until when the copy may be trusted (in ms
 --                       since 1970), and the thread's era and rem when it was adopted
---   r<key>              a record: lostTo, parent, run, tags, blob hashes (each a string), then the body
+--   r<key>              a record: lostTo, parent, run, terms, blob hashes (each a string), then the body
 --   b<hash>             a blob: its base (a string, empty if the blob is whole), then the bytes
 --   B<hash>, P<hash>    a large blob: its bytes; its base, if it has one
 --   c<key>, w<n>:<key>  how many write batches a checkpoint has; the n-th batch: order, task, blob hashes, body
@@ -86,7 +86,7 @@ local function parseRecord(value, at)
   local record = {}
   record.parent, at = readString(value, at)
   record.run, at = readString(value, at)
-  record.tags, at = readString(value, at)
+  record.terms, at = readString(value, at)
   record.blobs = readString(value, at)
   return record
 end

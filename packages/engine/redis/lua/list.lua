@@ -3,7 +3,7 @@
 -- in bytes, so that no listing holds up the server.
 local id, ttl, max, min, limit, bare, lost = arg(), number(), arg(), arg(), number(), arg() == "1", arg() == "1"
 local namespace = list(arg)[1]
-local tags = list(arg)
+local terms = list(arg)
 local runs, anyRun = {}, true
 for _, run in ipairs(list(arg)) do
   runs["+" .. run] = true
@@ -30,8 +30,8 @@ local function matches(value)
   if lost and lostTo == "" then return false end
   local record = parseRecord(value, at)
   if not anyRun and not runs[record.run] then return false end
-  for _, tag in ipairs(tags) do
-    if not string.find(record.tags, "," .. tag .. ",", 1, true) then return false end
+  for _, term in ipairs(terms) do
+    if not string.find(record.terms, "," .. term .. ",", 1, true) then return false end
   end
   return true
 end

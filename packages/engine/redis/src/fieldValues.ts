@@ -35,10 +35,10 @@ export function encodeLostTo(record: CheckpointRecord): Bytes {
 }
 
 /** Encodes a record without its address (which is its key) and without `lostTo` (which the script puts in front). */
-export function encodeRecord({ parentId, runId, tags, blobs, body }: CheckpointRecord): Buffer {
-  const tagList = tags.length === 0 ? "" : `,${tags.join(",")},`;
+export function encodeRecord({ parentId, runId, terms, blobs, body }: CheckpointRecord): Buffer {
+  const termList = terms.length === 0 ? "" : `,${terms.join(",")},`;
   return Buffer.concat([
-    encodeStrings([optionalId(parentId), optional(runId), tagList, encodeStrings(blobs)]),
+    encodeStrings([optionalId(parentId), optional(runId), termList, encodeStrings(blobs)]),
     body,
   ]);
 }
@@ -49,9 +49,18 @@ export function decodeRecord(threadId: string, key: Buffer, value: Buffer): Chec
   const lostTo = decodeOptionalId(reader.next());
   const parentId = decodeOptionalId(reader.next());
   const runId = decodeOptional(reader.next());
-  const tags = reader.next().toString().split(",").filter(Boolean).map(Number);
+  const terms = reader.next().toString().split(",").filter(Boolean).map(Number);
   const blobs = hashesOf(reader.next());
-  return { threadId, ...decodeCheckpointKey(key), parentId, runId, tags, blobs, body: reader.rest(), lostTo };
+  return {
+    threadId,
+    ...decodeCheckpointKey(key),
+    parentId,
+    runId,
+    terms,
+    blobs,
+    body: reader.rest(),
+    lostTo,
+  };
 }
 
 /** Encodes a batch without its order, which the script puts in front. */

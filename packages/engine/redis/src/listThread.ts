@@ -16,12 +16,12 @@ export async function* listThread(
   query: ListQuery,
   refreshMs: number,
 ): AsyncGenerator<ListedCheckpoint> {
-  const { namespace, tags = [], runIds, recordsOnly, lost, limit = Number.POSITIVE_INFINITY } = query;
+  const { namespace, terms = [], runIds, recordsOnly, lost, limit = Number.POSITIVE_INFINITY } = query;
   if (runIds?.length === 0) return;
   const { min, max } = checkpointKeyBounds(query);
   const filters = [
     ...(namespace === undefined ? [0] : [1, namespace]),
-    ...[tags.length, ...tags],
+    ...[terms.length, ...terms],
     ...[runIds?.length ?? 0, ...(runIds ?? [])],
   ];
   let below = max;

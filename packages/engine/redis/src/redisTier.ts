@@ -295,8 +295,8 @@ export class RedisTier
     );
   }
 
-  async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
-    return await this.#calls.run("ancestry", at.threadId, () => this.#ancestry(at, seedTags, limit));
+  async ancestry(at: Address, seedTerms: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
+    return await this.#calls.run("ancestry", at.threadId, () => this.#ancestry(at, seedTerms, limit));
   }
 
   /**
@@ -460,14 +460,14 @@ export class RedisTier
     return [...tagsIn(tags)].map((tag) => decodeTag(Buffer.from(tag, "hex")));
   }
 
-  async #ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
+  async #ancestry(at: Address, seedTerms: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
     const found: StoredCheckpoint[] = [];
-    const open = new Set(seedTags);
+    const open = new Set(seedTerms);
     let from: string = at.checkpointId;
     for (;;) {
       const args = [
         ...[at.threadId, this.#refreshMs(at.threadId), encodeCheckpointKey(at.namespace, from), at.namespace],
-        ...[limit - found.length, seedTags.length, ...seedTags],
+        ...[limit - found.length, seedTerms.length, ...seedTerms],
       ];
       const { reply, large } = await this.#withLarge(
         at.threadId,
@@ -477,7 +477,7 @@ export class RedisTier
       const [more, items = [], blobs = []] = reply;
       for (const stored of checkpointsFrom(at.threadId, items, blobs, large)) {
         found.push(stored);
-        for (const tag of stored.record.tags) open.delete(tag);
+        for (const term of stored.record.terms) open.delete(term);
       }
       const last = found.at(-1);
       if (more === 0 || last === undefined || open.size === 0) return found;

@@ -152,7 +152,7 @@ export class ThreadIndex {
     for await (const page of pages) {
       for (const info of page) {
         if (query.includeEvicted === false && info.evicted) continue;
-        if (!hasTags(info, query.headTags)) continue;
+        if (!hasTerms(info, query.headTerms)) continue;
         yield info;
         found += 1;
         if (found === query.limit) return;
@@ -245,7 +245,7 @@ export class ThreadIndex {
    * A thread's current state and its tags; "headless" if it has no checkpoint.
    * @throws StratigraphError "CORRUPT" if its own fields are damaged
    */
-  async #look(threadId: string, { headTags }: ThreadQuery = {}): Promise<Looked> {
+  async #look(threadId: string, { headTerms }: ThreadQuery = {}): Promise<Looked> {
     const fields = ["id", "rev", "h", "evi", "nh", "dead", "at", "g", "n"];
     const [key] = this.#keys.thread(threadId);
     const [id, revision, head, evicted, heads, dead, at, tags, records] = (await this.#connection.command(
@@ -264,7 +264,7 @@ export class ThreadIndex {
       evicted: evicted?.toString() === "1",
       writtenAtMs: Number(at ?? 0),
     };
-    if (headTags === undefined || info.head === undefined) return { info, tags: tagsIn(tags) };
+    if (headTerms === undefined || info.head === undefined) return { info, tags: tagsIn(tags) };
     const recordKey = Buffer.from(encodeCheckpointKey("", info.head));
     const name = Buffer.concat([Buffer.from("r"), recordKey]);
     const record = (await this.#connection.command("HGET", key, name)) as Buffer | null;
@@ -324,9 +324,9 @@ function wrongIn(
   return undefined;
 }
 
-/** Whether a thread's newest root record carries all tags. True if the record isn't here. */
-function hasTags({ headRecord }: ThreadInfo, tags: readonly number[] = []): boolean {
-  return headRecord === undefined || tags.every((tag) => headRecord.tags.includes(tag));
+/** Whether a thread's newest root record carries all terms. True if the record isn't here. */
+function hasTerms({ headRecord }: ThreadInfo, terms: readonly number[] = []): boolean {
+  return headRecord === undefined || terms.every((term) => headRecord.terms.includes(term));
 }
 
 function comesAfter(a: IndexedThread, b: IndexedThread, newest: boolean): boolean {

@@ -25,7 +25,7 @@ export function put(
   const record = {
     ...at(threadId, checkpointId),
     parentId,
-    tags: [],
+    terms: [],
     blobs: blobs.map(({ hash }) => hash),
     body: Buffer.from(`body of ${checkpointId}`),
   };

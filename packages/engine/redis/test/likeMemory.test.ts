@@ -28,7 +28,7 @@ const record = fc.record({
   checkpointId: id,
   parentId: fc.option(id, { nil: undefined }),
   runId: fc.option(fc.constantFrom("run"), { nil: undefined }),
-  tags: fc.subarray([1, -1, 12]),
+  terms: fc.subarray([1, -1, 12]),
   blobs: fc.uniqueArray(hash, { maxLength: 2 }),
   lostTo: fc.option(id, { nil: undefined, freq: 9 }),
 });
@@ -149,7 +149,7 @@ class Told {
       const record =
         checkpointId === undefined || !isRecord
           ? undefined
-          : { threadId, namespace: what.namespace, checkpointId, tags: [1], blobs: what.blobs, body };
+          : { threadId, namespace: what.namespace, checkpointId, terms: [1], blobs: what.blobs, body };
       const batches = Array.from({ length: writes }, (_, m) => m + 1).map((order) => {
         return { order, taskId: `t${order}`, blobs: [], body };
       });
@@ -190,7 +190,7 @@ class Told {
     const queries = [
       {},
       { namespace: "sub" },
-      { before: "c3", tags: [1] },
+      { before: "c3", terms: [1] },
       { namespace: "", lost: true, recordsOnly: true, limit: 2 },
       { runIds: ["run"] },
       { checkpointId: "c2", namespace: "" },
@@ -221,14 +221,14 @@ function withBases(names: readonly string[]): string[] {
 type Stored = Awaited<ReturnType<Tier["read"]>>["checkpoint"] & object;
 
 function plainRecord({ record, writes }: Pick<Stored, "record" | "writes">) {
-  const { checkpointId, namespace, parentId, runId, tags, blobs, lostTo } = record;
+  const { checkpointId, namespace, parentId, runId, terms, blobs, lostTo } = record;
   const body = Buffer.from(record.body).toString();
   return {
     checkpointId,
     namespace,
     parentId,
     runId,
-    tags,
+    terms,
     blobs,
     lostTo,
     body,

@@ -59,7 +59,7 @@ export interface EntriesJson {
     id: string,
     parent: Text,
     run: Text,
-    tags: readonly number[],
+    terms: readonly number[],
     blobs: readonly BlobName[],
     lostTo: Text,
     length: number,
@@ -111,7 +111,7 @@ export function entriesToJson(
       entry.checkpointId,
       entry.parentId ?? null,
       entry.runId ?? null,
-      entry.tags,
+      entry.terms,
       entry.blobs.map(nameOf),
       entry.lostTo ?? null,
       ...stored(),
@@ -141,12 +141,12 @@ export function entriesFromJson(
       place: placeOf(length, recompression),
     })),
     records: r.map(
-      ([namespace, checkpointId, parentId, runId, tags, blobs, lostTo, length, recompression]) => ({
+      ([namespace, checkpointId, parentId, runId, terms, blobs, lostTo, length, recompression]) => ({
         namespace,
         checkpointId,
         parentId: parentId ?? undefined,
         runId: runId ?? undefined,
-        tags,
+        terms,
         blobs: blobs.map(hashOf),
         lostTo: lostTo ?? undefined,
         place: placeOf(length, recompression),

@@ -19,7 +19,7 @@ function put(n: number, size: number, base?: Blob): { request: AppendRequest; bl
     namespace: "",
     checkpointId: id,
     parentId,
-    tags: [],
+    terms: [],
     blobs: [hash],
     body: Buffer.from(`body ${n}`),
   };

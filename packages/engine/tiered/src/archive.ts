@@ -273,11 +273,11 @@ export class Archive {
   async ancestry(
     at: Address,
     found: readonly StoredCheckpoint[],
-    seedTags: readonly number[],
+    seedTerms: readonly number[],
     limit: number,
   ): Promise<readonly StoredCheckpoint[]> {
-    const open = new Set(seedTags);
-    for (const { record } of found) for (const tag of record.tags) open.delete(tag);
+    const open = new Set(seedTerms);
+    for (const { record } of found) for (const term of record.terms) open.delete(term);
     if (open.size === 0 || found.length >= limit || !(await this.holdsMore(at.threadId))) return found;
     const last = found.at(-1)?.record ?? (await this.#warmRecord(at));
     if (last !== undefined && last.parentId === undefined) return found;

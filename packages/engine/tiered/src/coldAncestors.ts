@@ -2,7 +2,7 @@ import type { Tier } from "@stratigraph/core";
 import { readsAncestry } from "@stratigraph/core/internal";
 import type { Address, StoredCheckpoint } from "@stratigraph/core/tier";
 
-/** Reads a checkpoint of the cold tier and its ancestors, nearest first, until every tag in `open` was found. */
+/** Reads a checkpoint of the cold tier and its ancestors, nearest first, until every term in `open` was found. */
 export async function withAncestors(
   cold: Tier,
   at: Address,
@@ -11,12 +11,12 @@ export async function withAncestors(
 ): Promise<StoredCheckpoint[]> {
   const { checkpoint } = await cold.read(at);
   if (checkpoint === undefined) return [];
-  const left = new Set([...open].filter((tag) => !checkpoint.record.tags.includes(tag)));
+  const left = new Set([...open].filter((term) => !checkpoint.record.terms.includes(term)));
   if (left.size === 0 || limit <= 1) return [checkpoint];
   return [checkpoint, ...(await ancestorsOf(cold, at, left, limit - 1))];
 }
 
-/** Reads the ancestors of a checkpoint, nearest first, until every tag in `open` was found. */
+/** Reads the ancestors of a checkpoint, nearest first, until every term in `open` was found. */
 export async function ancestorsOf(
   cold: Tier,
   at: Address,
@@ -31,7 +31,7 @@ export async function ancestorsOf(
     const { checkpoint } = await cold.read({ ...at, checkpointId: record.parentId });
     if (checkpoint === undefined) break;
     found.push(checkpoint);
-    for (const tag of checkpoint.record.tags) left.delete(tag);
+    for (const term of checkpoint.record.terms) left.delete(term);
     ({ record } = checkpoint);
   }
   return found;

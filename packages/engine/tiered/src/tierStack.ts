@@ -568,11 +568,11 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   async #ancestry(
     warm: Tier & AncestryReader,
     at: Address,
-    seedTags: readonly number[],
+    seedTerms: readonly number[],
     limit: number,
   ): Promise<readonly StoredCheckpoint[]> {
-    const found = await warm.ancestry(at, seedTags, limit);
-    return this.#archive === undefined ? found : await this.#archive.ancestry(at, found, seedTags, limit);
+    const found = await warm.ancestry(at, seedTerms, limit);
+    return this.#archive === undefined ? found : await this.#archive.ancestry(at, found, seedTerms, limit);
   }
 
   async #copyThread(warm: Tier & ThreadCopier, sourceId: string, targetId: string): Promise<boolean> {

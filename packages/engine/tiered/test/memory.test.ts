@@ -30,7 +30,7 @@ test("what is used longest ago goes first, as a whole, and the size is kept", as
 test("a thread that is forgotten while it is written to takes no room", async () => {
   const { tier } = opened({});
   const at = { threadId: "t", namespace: "", checkpointId: "c" };
-  const record = { ...at, tags: [], blobs: [], body: new Uint8Array(1000) };
+  const record = { ...at, terms: [], blobs: [], body: new Uint8Array(1000) };
   const writing = tier.append({
     threadId: "t",
     records: [record],
@@ -96,7 +96,7 @@ test("a slice of a driver's large buffer doesn't keep the buffer", async () => {
   const large = new Uint8Array(1_000_000);
   const blob = { hash: "a".repeat(40), bytes: large.subarray(10, 100) };
   const at = { threadId: "t", namespace: "", checkpointId: "c" };
-  const record = { ...at, tags: [], blobs: [blob.hash], body: large.subarray(0, 10) };
+  const record = { ...at, terms: [], blobs: [blob.hash], body: large.subarray(0, 10) };
   await tier.append({ threadId: "t", records: [record], blobs: [blob], heads: [], onConflict: "branch" });
   const { checkpoint } = await tier.read(at);
   expect(checkpoint!.blobs.get(blob.hash)!.bytes.buffer.byteLength).toBe(90);

@@ -1,5 +1,5 @@
 import type { TierSaver } from "@stratigraph/core";
-import { metadataTags } from "@stratigraph/core/internal";
+import { metadataTerms } from "@stratigraph/core/internal";
 import { checkThread } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import type { ThreadRef } from "./readPoint.ts";
@@ -59,8 +59,8 @@ export async function branchesOf(saver: TierSaver, threadId: string): Promise<Br
 /** The threads that were forked from a thread, as they are found. Each takes two reads. */
 export async function* forksOf(saver: TierSaver, threadId: string): AsyncGenerator<Branch> {
   const looked = new Set<string>();
-  const tags = metadataTags({ forked_from: threadId });
-  for await (const { record } of saver.tier.list({ namespace: reflogNamespace, tags, recordsOnly: true })) {
+  const terms = metadataTerms({ forked_from: threadId });
+  for await (const { record } of saver.tier.list({ namespace: reflogNamespace, terms, recordsOnly: true })) {
     if (looked.has(record.threadId)) continue;
     looked.add(record.threadId);
     const [origin] = (await readReflog(saver, record.threadId)).lineage;

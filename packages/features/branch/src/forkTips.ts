@@ -3,7 +3,7 @@ import {
   ancestorsFrom,
   currentWrites,
   firstAsked,
-  snapshotTag,
+  snapshotTerm,
   subgraphTip,
   type Node,
   type Outline,
@@ -98,7 +98,7 @@ async function deltaReach(
   if (channels.length === 0) return { ancestors: 0 };
   const { counters_since_delta_snapshot: counted = {} } = await saver.coder.metadata(record, body);
   if (channels.every((channel) => Object.hasOwn(counted, channel)))
-    return { ancestors: Number.POSITIVE_INFINITY, until: channels.map(snapshotTag) };
+    return { ancestors: Number.POSITIVE_INFINITY, until: channels.map(snapshotTerm) };
   const nodes = await outline.nodes(record.namespace);
   return { ancestors: (await deltaAncestors(saver, nodes, record)).length };
 }

@@ -1,12 +1,12 @@
 import type { TierSaver } from "@stratigraph/core";
-import { metadataTags } from "@stratigraph/core/internal";
+import { metadataTerms } from "@stratigraph/core/internal";
 import type { CheckpointRecord } from "@stratigraph/core/tier";
 import { readReflog, type ReadReflog } from "./reflog.ts";
 
-/** Marks the metadata of a merge checkpoint. Its tag makes it possible to find merges without decoding every record. */
+/** Marks the metadata of a merge checkpoint. Its term makes it possible to find merges without decoding every record. */
 export const mergeMark = { merge: { recorded: true } };
 
-const [mergeTag] = metadataTags(mergeMark);
+const [mergeTerm] = metadataTerms(mergeMark);
 
 /** The part of a merge checkpoint's metadata that describes the merge. */
 export interface MergeMetadata {
@@ -122,7 +122,7 @@ export class History {
       return;
     }
     const parents = parentId === undefined ? [] : [parentId];
-    if (record.tags.includes(mergeTag!)) {
+    if (record.terms.includes(mergeTerm!)) {
       const metadata = await saver.coder.metadata(record, await saver.coder.decodeBody(record));
       const { sources = [], also = [] } = (metadata as { merge?: Partial<MergeMetadata> }).merge ?? {};
       this.#recordParents(checkpointId, also);

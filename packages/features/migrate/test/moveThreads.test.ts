@@ -120,7 +120,7 @@ test("damage in the copy is found; deleting without a comparison is refused", as
   const versions = tuple.checkpoint.channel_versions;
   await elsewhere.put(tuple.parentConfig!, tuple.checkpoint, { ...tuple.metadata!, step: 99 }, versions);
   const { body } = (await elsewhere.tier.read({ threadId: "ada", namespace: "" })).checkpoint!.record;
-  for (const change of [{ tags: [7] }, { body }]) {
+  for (const change of [{ terms: [7] }, { body }]) {
     const other = { ...checkpoint!.record, ...change };
     await to.tier.append({ threadId: "ada", records: [other], blobs: [], heads: [], onConflict: "refuse" });
     const { differences } = await moveThreads(from, to, { source: "delete" });

@@ -6,7 +6,7 @@ export function isListed(record: Omit<CheckpointRecord, "threadId" | "body">, qu
     (query.namespace === undefined || record.namespace === query.namespace) &&
     (query.checkpointId === undefined || record.checkpointId === query.checkpointId) &&
     (query.before === undefined || record.checkpointId < query.before) &&
-    (query.tags === undefined || query.tags.every((tag) => record.tags.includes(tag))) &&
+    (query.terms === undefined || query.terms.every((term) => record.terms.includes(term))) &&
     (query.runIds === undefined || (record.runId !== undefined && query.runIds.includes(record.runId))) &&
     (query.lost !== true || record.lostTo !== undefined)
   );

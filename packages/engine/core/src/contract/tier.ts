@@ -48,7 +48,7 @@ export interface CheckpointRecord extends Address {
   /** The run that wrote it, if the caller named one (`metadata.run_id`). */
   readonly runId?: string | undefined;
   /** Signed 32-bit hashes of the metadata's leaves: an index for filters, which are checked again after decoding. */
-  readonly tags: readonly number[];
+  readonly terms: readonly number[];
   /** Every blob that the manifest names (patch bases not included). */
   readonly blobs: readonly BlobHash[];
   /** Encoded header, metadata and manifest. */
@@ -120,8 +120,8 @@ export interface ListQuery {
   readonly checkpointId?: string | undefined;
   /** Only checkpoints whose id sorts before this one. */
   readonly before?: string | undefined;
-  /** Only records that carry all of these tags. */
-  readonly tags?: readonly number[] | undefined;
+  /** Only records that carry all of these terms. */
+  readonly terms?: readonly number[] | undefined;
   readonly runIds?: readonly string[] | undefined;
   /** Only side branches (`lostTo` set). */
   readonly lost?: boolean | undefined;
@@ -142,7 +142,7 @@ export interface ThreadInfo {
   readonly writtenAtMs: number;
   /** Its bytes were evicted: only heads are here. */
   readonly evicted: boolean;
-  /** Record of the root namespace's head, if {@link ThreadQuery.headTags} asked for it and it costs the tier nothing more. */
+  /** Record of the root namespace's head, if {@link ThreadQuery.headTerms} asked for it and it costs the tier nothing more. */
   readonly headRecord?: CheckpointRecord | undefined;
 }
 
@@ -159,10 +159,10 @@ export interface ThreadQuery {
   /** Only threads that carry all of these tags. Only a {@link ThreadTagger} is asked for this. */
   readonly tags?: readonly ThreadTag[] | undefined;
   /**
-   * Asks for `headRecord`. A tier may leave out threads whose root head lacks one of these {@link CheckpointRecord.tags}. One that
+   * Asks for `headRecord`. A tier may leave out threads whose root head lacks one of these {@link CheckpointRecord.terms}. One that
    * doesn't support this yields them all, without `headRecord`.
    */
-  readonly headTags?: readonly number[] | undefined;
+  readonly headTerms?: readonly number[] | undefined;
   /**
    * Called for each thread that is left out because the data that names it is damaged. Default: the first one ends the listing with its
    * error.

@@ -17,10 +17,10 @@ import type {
 /** Fast path: reads the ancestors of a checkpoint in one round trip, for LangGraph's DeltaChannel. */
 export interface AncestryReader {
   /**
-   * The parent chain of a checkpoint, nearest first, without the checkpoint itself. Only records that carry one of `seedTags` need their
-   * blobs. The chain ends once each seed tag was met.
+   * The parent chain of a checkpoint, nearest first, without the checkpoint itself. Only records that carry one of `seedTerms` need their
+   * blobs. The chain ends once each seed term was met.
    */
-  ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<readonly StoredCheckpoint[]>;
+  ancestry(at: Address, seedTerms: readonly number[], limit: number): Promise<readonly StoredCheckpoint[]>;
 }
 
 /** Whether a tier has the {@link AncestryReader} fast path. */
@@ -59,7 +59,7 @@ export interface ForkTip {
   readonly writes: readonly number[];
   /** How many ancestors are copied at most, with all their pending writes. */
   readonly ancestors: number;
-  /** Ends the copying of ancestors once each of these tags was met. */
+  /** Ends the copying of ancestors once each of these terms was met. */
   readonly until?: readonly number[] | undefined;
 }
 

@@ -19,7 +19,7 @@ import {
   type ValueRef,
   type Consumed,
 } from "./record.ts";
-import { metadataTags, snapshotTag } from "./metadataTags.ts";
+import { metadataTerms, snapshotTerm } from "./metadataTerms.ts";
 import type {
   Address,
   Blob,
@@ -74,7 +74,7 @@ export interface Before {
 export interface CapturedPut {
   readonly header: Header;
   readonly metadata: Dumped;
-  readonly tags: readonly number[];
+  readonly terms: readonly number[];
   readonly runId: string | undefined;
   readonly consumed: Consumed;
   /** Whether LangGraph's `__copy__` put it: channels that aren't new may have a value of their own, too. */
@@ -149,7 +149,7 @@ export class CheckpointCoder {
     const captured = {
       header: headerCopy(header),
       metadata: this.#coder.dump(at, "metadata", metadata),
-      tags: metadataTags(metadata),
+      terms: metadataTerms(metadata),
       runId: put.runId,
       consumed: put.consumed,
       isFork: put.metadata.source === "fork",
@@ -187,7 +187,7 @@ export class CheckpointCoder {
           into: values,
         });
         value = encoding instanceof Promise ? await encoding : encoding;
-        if (isDeltaSnapshot(given[channel])) snapshots.push(snapshotTag(channel));
+        if (isDeltaSnapshot(given[channel])) snapshots.push(snapshotTerm(channel));
       }
       if (version !== undefined || value !== undefined) entries.push({ channel, version, value });
     }
@@ -202,7 +202,7 @@ export class CheckpointCoder {
       ...at,
       parentId,
       runId: captured.runId,
-      tags: [...captured.tags, ...snapshots],
+      terms: [...captured.terms, ...snapshots],
       blobs,
       body,
     };

@@ -17,7 +17,7 @@ export interface EncodedWrite {
 interface About {
   /** Task path; absent if LangGraph named none. */
   readonly p?: string;
-  /** Writer's tag of the batch; absent in batches of older versions. */
+  /** Id of the batch; absent in batches of older versions. */
   readonly w?: string;
 }
 
@@ -32,8 +32,8 @@ type Line = readonly [
 export interface BatchOrigin {
   /** LangGraph's path of the task; "" for none. */
   readonly taskPath: string;
-  /** As writerTags.ts made it; undefined in batches of older versions, which had no tags. */
-  readonly writer: string | undefined;
+  /** As {@link Writers.nextBatchId} made it: the id of its writer, and a number. Undefined in batches of older versions. */
+  readonly batchId: string | undefined;
 }
 
 /** Position of a write: special channels have one each, so that they replace what was there. */
@@ -44,14 +44,14 @@ export function writeIndex(channel: string, position: number): number {
 /** Encodes the writes of one putWrites call; `owner` and the blobs are bound by a checksum. */
 export function encodeWrites(
   owner: readonly string[],
-  { taskPath, writer }: BatchOrigin,
+  { taskPath, batchId }: BatchOrigin,
   writes: readonly EncodedWrite[],
 ): { content: Uint8Array; blobs: BlobHash[] } {
   const blobs: BlobHash[] = [];
   const inline: Uint8Array[] = [];
   const about: About = {
     ...(taskPath === "" ? {} : { p: taskPath }),
-    ...(writer === undefined ? {} : { w: writer }),
+    ...(batchId === undefined ? {} : { w: batchId }),
   };
   const isSaid = Object.keys(about).length > 0;
   const lines = writes.map(({ index, channel, value }, position): Line => {
@@ -80,7 +80,7 @@ export function decodeWrites(
     if (hash === undefined) throw new RangeError(`a pending write names blob ${value} of ${blobs.length}`);
     return { index, channel, value: { hash } };
   });
-  return { taskPath: about?.p ?? "", writer: about?.w, writes };
+  return { taskPath: about?.p ?? "", batchId: about?.w, writes };
 }
 
 /** A batch, opened. */

@@ -4,7 +4,7 @@ import { verified, withChecksum } from "./storedBody.ts";
 import type { BlobHash } from "../contract/tier.ts";
 
 /**
- * The pending writes of its parent that a checkpoint was made from: tags of batches, or of writers, which stand for all that they wrote
+ * The pending writes of its parent that a checkpoint was made from: ids of batches, or of writers, which stand for all that they wrote
  * there. The first one names the writer that put the checkpoint. Undefined: all of them, as in checkpoints that were imported, or stored by
  * older versions.
  */

@@ -19,8 +19,8 @@ import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue } from "./blobEncoder.ts";
 import type { WritePlace } from "./writeOrder.ts";
 import type { Consumed } from "./record.ts";
-import { missingBatches } from "./batchTags.ts";
-import { consumedBatches, pendingBatches } from "../saver/writerTags.ts";
+import { missingBatches } from "./batchIds.ts";
+import { consumedBatches, pendingBatches } from "../saver/writers.ts";
 import { CorruptionError } from "../contract/errors.ts";
 
 /** Longest pending write, in bytes, kept in its batch. Longer ones become blobs, which a channel of equal bytes then shares. */
@@ -96,7 +96,7 @@ export class WriteCoder {
 
   /** A batch without writes: only its task id says anything. See {@link rewindTask}. */
   async encodeMark(at: Address, taskId: string): Promise<WriteBatch> {
-    const { batch } = await this.encode(at, { taskId, taskPath: "", writer: undefined, writes: [] }, true);
+    const { batch } = await this.encode(at, { taskId, taskPath: "", batchId: undefined, writes: [] }, true);
     return batch;
   }
 
@@ -132,7 +132,7 @@ export class WriteCoder {
     const opened = await this.#opened(at, made);
     const missing = isWhole ? missingBatches(opened, child.consumed) : [];
     if (missing.length > 0) throw missingError(at, child.checkpointId, missing);
-    const known = opened.filter(({ writer }, place) => writer !== undefined || counted.has(made[place]!));
+    const known = opened.filter(({ batchId }, place) => batchId !== undefined || counted.has(made[place]!));
     return consumedBatches(known, child.consumed);
   }
 

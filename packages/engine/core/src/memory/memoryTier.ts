@@ -232,7 +232,7 @@ export class MemoryTier
       .filter(([, thread]) => thread.heads.size > 0)
       .filter(([, { tags }]) => (query.tags ?? []).every((tag) => tags.has(tagKey(tag))))
       .map(([threadId, thread]) => infoOf(threadId, thread, query))
-      .filter(({ headRecord }) => hasTags(headRecord, query.headTags))
+      .filter(({ headRecord }) => hasTerms(headRecord, query.headTerms))
       .filter(({ writtenAtMs }) => query.writtenBeforeMs === undefined || writtenAtMs < query.writtenBeforeMs)
       .filter(({ evicted }) => query.includeEvicted !== false || !evicted)
       .filter((info) => query.after === undefined || inOrder(info, query.after) > 0);
@@ -431,16 +431,16 @@ export class MemoryTier
     return true;
   }
 
-  async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
+  async ancestry(at: Address, seedTerms: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
     const thread = this.#threads.get(at.threadId);
     const found: StoredCheckpoint[] = [];
-    const open = new Set(seedTags);
+    const open = new Set(seedTerms);
     let record = thread?.records.get(checkpointKey(at));
     while (found.length < limit && open.size > 0 && record?.parentId !== undefined) {
       record = thread!.records.get(checkpointKey({ ...at, checkpointId: record.parentId }));
       if (record === undefined) break;
       found.push(this.#stored(thread!, record));
-      for (const tag of record.tags) open.delete(tag);
+      for (const term of record.terms) open.delete(term);
     }
     return found;
   }
@@ -615,15 +615,15 @@ function copyOf(thread: Thread, { namespace }: { namespace: string }, nowMs: num
   return copy === undefined || copy.untilMs <= nowMs ? {} : { copy };
 }
 
-function infoOf(threadId: string, thread: Thread, { headTags }: ThreadQuery): ThreadInfo {
+function infoOf(threadId: string, thread: Thread, { headTerms }: ThreadQuery): ThreadInfo {
   const { revision, heads, records, writtenAtMs, evicted } = thread;
   const head = heads.get("");
   const info = { threadId, revision, head, writtenAtMs, evicted };
-  if (headTags === undefined || head === undefined) return info;
+  if (headTerms === undefined || head === undefined) return info;
   return { ...info, headRecord: records.get(checkpointKey({ namespace: "", checkpointId: head })) };
 }
 
-/** Whether a record carries all tags. True if the record isn't here, because it may carry them. */
-function hasTags(record: CheckpointRecord | undefined, tags: readonly number[] = []): boolean {
-  return record === undefined || tags.every((tag) => record.tags.includes(tag));
+/** Whether a record carries all terms. True if the record isn't here, because it may carry them. */
+function hasTerms(record: CheckpointRecord | undefined, terms: readonly number[] = []): boolean {
+  return record === undefined || terms.every((term) => record.terms.includes(term));
 }

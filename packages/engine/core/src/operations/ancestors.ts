@@ -5,7 +5,7 @@ type Records = ReadonlyMap<string, { readonly record: CheckpointRecord }>;
 /**
  * The checkpoint `from` and its ancestors among `records`, nearest first. Ends at the first one that isn't among them.
  * @param records checkpoints of one namespace by id
- * @param limits `ancestors`: how many at most, `from` not counted. `until`: ends once each of these tags was met on an ancestor
+ * @param limits `ancestors`: how many at most, `from` not counted. `until`: ends once each of these terms was met on an ancestor
  */
 export function ancestorsFrom(
   records: Records | undefined,
@@ -18,7 +18,7 @@ export function ancestorsFrom(
   const unmet = limits.until === undefined ? undefined : new Set(limits.until);
   for (let next = records?.get(from); next !== undefined;) {
     const { record } = next;
-    if (found.length > 0) for (const tag of record.tags) unmet?.delete(tag);
+    if (found.length > 0) for (const term of record.terms) unmet?.delete(term);
     found.push(record);
     const ends = found.length > Math.min(limits.ancestors, records!.size) || unmet?.size === 0;
     next = ends || record.parentId === undefined ? undefined : records!.get(record.parentId);

@@ -113,8 +113,8 @@ function digestOf(fields: readonly unknown[], bytes: Uint8Array): string {
   return createHash("sha256").update(JSON.stringify(fields)).update(bytes).digest("base64");
 }
 
-function recordDigest({ parentId, runId, lostTo, blobs, tags, body }: CheckpointRecord): string {
-  return digestOf([parentId ?? null, runId ?? null, lostTo ?? null, blobs, tags], body);
+function recordDigest({ parentId, runId, lostTo, blobs, terms, body }: CheckpointRecord): string {
+  return digestOf([parentId ?? null, runId ?? null, lostTo ?? null, blobs, terms], body);
 }
 
 function blobDigest({ base, bytes }: Blob): string {

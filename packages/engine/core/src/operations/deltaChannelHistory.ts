@@ -1,6 +1,6 @@
 import type { CheckpointPendingWrite, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
-import { snapshotTag } from "../encode/metadataTags.ts";
+import { snapshotTerm } from "../encode/metadataTerms.ts";
 import { type Address, type MaybeAddress, type StoredCheckpoint, type Tier } from "../contract/tier.ts";
 import { readsAncestry } from "../contract/tierExtensions.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
@@ -18,7 +18,8 @@ async function ancestors(
   channels: Iterable<string>,
 ): Promise<readonly StoredCheckpoint[]> {
   if (child.parentId === undefined) return [];
-  if (readsAncestry(tier)) return await tier.ancestry(child, [...channels].map(snapshotTag), pageOfAncestors);
+  if (readsAncestry(tier))
+    return await tier.ancestry(child, [...channels].map(snapshotTerm), pageOfAncestors);
   const parent = { ...addressOf(child), checkpointId: child.parentId };
   const { checkpoint } = await tier.read(parent);
   if (checkpoint !== undefined) return [checkpoint];

@@ -3,7 +3,7 @@ import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../con
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
-import { matches, metadataTags } from "../encode/metadataTags.ts";
+import { matches, metadataTerms } from "../encode/metadataTerms.ts";
 import type { Tags, ThreadTags } from "../saver/threadTags.ts";
 import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
 import type { CheckpointRecord, ThreadInfo, ThreadQuery, Tier } from "../contract/tier.ts";
@@ -104,7 +104,7 @@ export async function listThreads(
   const found =
     filter === undefined
       ? withCheckpoints(tier, query, limit + 1)
-      : matching(tier, coder, tier.threads({ ...query, headTags: metadataTags(filter) }), filter);
+      : matching(tier, coder, tier.threads({ ...query, headTerms: metadataTerms(filter) }), filter);
   const threads: ThreadInfo[] = [];
   for await (const thread of found) {
     if (threads.length === limit) {

@@ -12,7 +12,7 @@ import {
 } from "./keptCheckpoints.ts";
 import type { PruneOptions } from "./pruneOptions.ts";
 import { isKeptWhole, isReserved } from "../contract/reservedNamespaces.ts";
-import { snapshotTag } from "../encode/metadataTags.ts";
+import { snapshotTerm } from "../encode/metadataTerms.ts";
 import type { Address, Blob, BlobHash, BlobInfo, ListedCheckpoint, Tier } from "../contract/tier.ts";
 
 /** How often pruning is tried at most, if the thread is written to meanwhile. */
@@ -159,7 +159,9 @@ async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoi
   const body = await coder.decodeBody(record);
   const metadata = await coder.metadata(record, body);
   const channels = await coder.writes.channels(record, writes);
-  const snapshots = [...body.manifest.keys()].filter((channel) => record.tags.includes(snapshotTag(channel)));
+  const snapshots = [...body.manifest.keys()].filter((channel) =>
+    record.terms.includes(snapshotTerm(channel)),
+  );
   return {
     record,
     body,

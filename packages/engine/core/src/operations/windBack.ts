@@ -6,7 +6,7 @@ import { ancestorsFrom } from "./ancestors.ts";
 import { childrenOf, type Node, type Outline } from "./threadOutline.ts";
 import { rewindMark, rewindTask } from "./rewindMark.ts";
 import { outerOf, subgraphTip } from "./subgraphTip.ts";
-import { metadataTags } from "../encode/metadataTags.ts";
+import { metadataTerms } from "../encode/metadataTerms.ts";
 import type { Address, CheckpointRecord, StoredWriteBatch, WriteBatch } from "../contract/tier.ts";
 
 /** Metadata of an empty checkpoint, such as LangGraph makes if there is none. */
@@ -138,5 +138,5 @@ async function unbegun(
 }
 
 function isUnbegun({ record }: Node): boolean {
-  return record.parentId === undefined && record.tags.join() === metadataTags(unbegunMark).join();
+  return record.parentId === undefined && record.terms.join() === metadataTerms(unbegunMark).join();
 }

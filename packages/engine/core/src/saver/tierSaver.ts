@@ -67,7 +67,7 @@ import { promote } from "../operations/promote.ts";
 import { prune, removeRuns } from "../operations/prune.ts";
 import { checkPruneOptions, type PruneOptions } from "../operations/pruneOptions.ts";
 import { reencrypt, type ReencryptOptions, type ReencryptReport } from "../operations/reencrypt.ts";
-import { matches, metadataTags } from "../encode/metadataTags.ts";
+import { matches, metadataTerms } from "../encode/metadataTerms.ts";
 import { runIdOf } from "./runIdOf.ts";
 import type { ReadThrough } from "./readThrough.ts";
 import { StoredWaits, patienceOf, type StoredOptions } from "./storedWaits.ts";
@@ -94,7 +94,7 @@ import { asPendingWrite } from "../encode/writeCoder.ts";
 import { isStored, isStoredWithWrites, lostParent } from "../operations/brokenLine.ts";
 import { settledHead } from "../operations/settledHead.ts";
 import { rebuiltChannels } from "../langgraph/rebuiltChannels.ts";
-import { WriterTags } from "./writerTags.ts";
+import { Writers } from "./writers.ts";
 
 /** How long a stop waits for maintenance, as a tier may never answer. Milliseconds. */
 const longestStopMs = 10_000;
@@ -115,7 +115,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #known: KnownThreads;
   readonly #lineage: Lineage;
   readonly #waits: StoredWaits;
-  readonly #writerTags = new WriterTags();
+  readonly #writers = new Writers();
   #ended: Promise<void> | undefined;
   readonly #retention: ResolvedRetention;
   #maintenance: Maintenance | undefined;
@@ -271,8 +271,8 @@ export class TierSaver extends BaseCheckpointSaver {
           : validId("checkpoint_ns", namespace, { empty: true }),
       checkpointId: checkpointIdOf(config),
       before: options.before === undefined ? undefined : checkpointIdOf(options.before),
-      tags: filter === undefined ? undefined : metadataTags(filter),
-      // The tags are hashes of some leaves of the filter, so they find more than it asks for. The limit counts what passes the filter.
+      terms: filter === undefined ? undefined : metadataTerms(filter),
+      // The terms are hashes of some leaves of the filter, so they find more than it asks for. The limit counts what passes the filter.
       limit: filter === undefined ? limit : undefined,
     };
     if (this.#readThrough !== undefined && query.threadId !== undefined) {
@@ -376,8 +376,8 @@ export class TierSaver extends BaseCheckpointSaver {
     checkWrites(writes, taskId, taskPath);
     if (writes.length === 0) return;
     // Capture the values before anything is awaited, because a graph may change in place what it wrote.
-    const tag = this.#writerTags.tag(config, at, taskId);
-    const captured = this.coder.writes.capture(at, taskId, { taskPath, writer: tag }, writes);
+    const batchId = this.#writers.nextBatchId(config, at, taskId);
+    const captured = this.coder.writes.capture(at, taskId, { taskPath, batchId }, writes);
     const tags = this.#tags.named(config);
     try {
       const write = { at, continues: true, branches: false };
@@ -394,7 +394,7 @@ export class TierSaver extends BaseCheckpointSaver {
         noteStored();
         this.#known.parents.storedWrites(at.threadId, values);
       });
-      this.#writerTags.writing(config, at, { tag, taskId }, storing);
+      this.#writers.writing(config, at, { batchId, taskId }, storing);
       await storing;
     } catch (error) {
       this.#deliver(config, at, undefined, error, notes);
@@ -716,13 +716,13 @@ export class TierSaver extends BaseCheckpointSaver {
     const { source } = put.metadata;
     // Capture the values before anything is awaited, because a graph may change them in place as soon as it goes on.
     const before = this.#known.before(at, parentId);
-    const consumed = this.#writerTags.consumed(config, at, before.parentId, put);
+    const consumed = this.#writers.consumed(config, at, before.parentId, put);
     const captured = this.coder.capture(at, before, { ...put, consumed });
     const tags = this.#tags.named(config);
     const rebuilt = before.parentId === at.checkpointId ? [] : rebuiltChannels(put);
     const isKnown = runOf(config) !== undefined || before.parent !== undefined;
     const needsParents = rebuilt.length > 0 && before.parentId !== undefined && isKnown;
-    const stored = needsParents && this.#writerTags.stored(config, { ...at, checkpointId: before.parentId });
+    const stored = needsParents && this.#writers.stored(config, { ...at, checkpointId: before.parentId });
     // Otherwise a process that dies now might leave the checkpoint without pending writes that its values are rebuilt from.
     if (stored !== false) await stored;
     const branches = !this.#refuses(config);
@@ -864,7 +864,7 @@ export class TierSaver extends BaseCheckpointSaver {
     if (checkpoint.v < 4 && record.parentId !== undefined)
       await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });
     const batches = await this.coder.writes.open(record, stored.writes);
-    this.#writerTags.handedOut(config, record, batches, {
+    this.#writers.handedOut(config, record, batches, {
       parentId: record.parentId,
       consumed: body.consumed,
       values: checkpoint.channel_values,

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const append = (checkpointId: string, expected: "any" | string[] = "any") => ({
   threadId: "t",
-  records: [{ threadId: "t", namespace: "", checkpointId, tags: [], blobs: [], body: new Uint8Array(1) }],
+  records: [{ threadId: "t", namespace: "", checkpointId, terms: [], blobs: [], body: new Uint8Array(1) }],
   blobs: [],
   heads: [{ namespace: "", to: checkpointId, expected }],
   onConflict: "refuse" as const,

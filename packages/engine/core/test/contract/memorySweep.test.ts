@@ -7,7 +7,7 @@ const day = 86_400_000;
 const at = (threadId: string): Address => ({ threadId, namespace: "", checkpointId: "c1" });
 
 function put(threadId: string): AppendRequest {
-  const record = { ...at(threadId), tags: [], blobs: [], body: new Uint8Array(1) };
+  const record = { ...at(threadId), terms: [], blobs: [], body: new Uint8Array(1) };
   const heads = [{ namespace: "", to: "c1", expected: [] }];
   return { threadId, records: [record], blobs: [], heads, onConflict: "refuse" };
 }

@@ -4,7 +4,7 @@ import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { MemoryTier, TierSaver, type SaverOptions } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { describe, expect, test } from "vitest";
-import { metadataTags } from "../../src/encode/metadataTags.ts";
+import { metadataTerms } from "../../src/encode/metadataTerms.ts";
 import { expectRefused } from "../../../../../test/expectRefused.ts";
 import { Storage, replacing, text, twoSteps, withoutFastPaths } from "./support.ts";
 
@@ -234,7 +234,7 @@ test("tags and a filter go together, page by page", async () => {
 test("a filter finds whom it names, and nobody whose name has the same hash in the index", async () => {
   const { saver } = open();
   const [anna, ben] = ["user-139599", "user-322382"];
-  expect(metadataTags({ owner_id: anna })).toEqual(metadataTags({ owner_id: ben }));
+  expect(metadataTerms({ owner_id: anna })).toEqual(metadataTerms({ owner_id: ben }));
   for (const owner_id of [anna, ben])
     await saver.put(
       { configurable: { thread_id: owner_id } },

@@ -164,7 +164,9 @@ async function written(): Promise<string> {
 
 function storedForm({ records, blobs, writes, heads }: ThreadContents): StoredThread {
   return {
-    records: records.map(({ threadId: _threadId, body, ...record }) => ({ ...record, body: hexOf(body) })),
+    records: records.map(({ threadId: _threadId, terms: tags, body, ...record }) => {
+      return { ...record, tags, body: hexOf(body) };
+    }),
     blobs: blobs.map(({ bytes, ...blob }) => ({ ...blob, bytes: hexOf(bytes) })),
     writes: writes.map(({ threadId: _threadId, body, ...batch }) => ({ ...batch, body: hexOf(body) })),
     heads: heads.map(({ namespace, to }) => ({ namespace, to })),
@@ -175,7 +177,9 @@ function importOf(stored: StoredThread) {
   const threadId = "golden";
   return {
     threadId,
-    records: stored.records.map((record) => ({ ...record, threadId, body: Buffer.from(record.body, "hex") })),
+    records: stored.records.map(({ tags: terms, body, ...record }) => {
+      return { ...record, threadId, terms, body: Buffer.from(body, "hex") };
+    }),
     blobs: stored.blobs.map((blob) => ({ ...blob, bytes: Buffer.from(blob.bytes, "hex") })),
     writes: stored.writes.map((batch) => ({ ...batch, threadId, body: Buffer.from(batch.body, "hex") })),
     heads: stored.heads.map((head) => ({ ...head, expected: "any" as const })),

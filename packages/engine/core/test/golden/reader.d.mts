@@ -4,6 +4,7 @@ export interface StoredRecord {
   checkpointId: string;
   parentId?: string;
   runId?: string;
+  /** Its terms: the files call them by an older name. */
   tags: number[];
   blobs: string[];
   body: string;

@@ -90,7 +90,7 @@ class AppendLists {
     keys: Keys,
     moves: ReadonlyMap<string, number>,
   ): void {
-    for (const { checkpointId, namespace, parentId, lostTo, runId, tags, blobs, body } of records) {
+    for (const { checkpointId, namespace, parentId, lostTo, runId, terms, blobs, body } of records) {
       this.#records.push({
         request,
         move: moves.get(namespace),
@@ -99,7 +99,7 @@ class AppendLists {
         parent: keys.ofMaybe(parentId),
         lost_to: keys.ofMaybe(lostTo),
         run: keys.ofMaybe(runId),
-        tags,
+        terms,
         blobs: hashesText(blobs),
         body_start: this.#data.add(body),
         body_length: body.length,

@@ -177,10 +177,10 @@ export class ShardedTier
 
   async ancestry(
     at: Address,
-    seedTags: readonly number[],
+    seedTerms: readonly number[],
     limit: number,
   ): Promise<readonly StoredCheckpoint[]> {
-    return await this.#of(at.threadId, (tier) => tier.ancestry(at, seedTags, limit));
+    return await this.#of(at.threadId, (tier) => tier.ancestry(at, seedTerms, limit));
   }
 
   /** Copies inside the server if both threads are in one database; otherwise reads the thread here and appends it there. */

@@ -21,7 +21,7 @@ export interface ReadRow {
   readonly c: Uint8Array | null;
   readonly d: Uint8Array | null;
   readonly n: string | null;
-  readonly tags: string | null;
+  readonly terms: string | null;
   readonly body: Uint8Array | null;
 }
 
@@ -139,7 +139,7 @@ function built(rows: readonly ReadRow[], keys: KeyReader, names: Map<string, str
         lostTo: row.b === null ? undefined : keys.id(row.b),
         runId: row.c === null ? undefined : keys.id(row.c),
         blobs: hashesOf(row.d!),
-        tags: row.tags === null || row.tags === "" ? [] : row.tags.split(",").map(Number),
+        terms: row.terms === null || row.terms === "" ? [] : row.terms.split(",").map(Number),
         body: row.body!,
       };
       const stored = { record, blobs: blobs.get(row.thread) ?? none, writes: writes.get(place(row)) ?? [] };

@@ -26,7 +26,7 @@ const append = fc.record({
       namespace,
       checkpointId: id,
       parentId: fc.option(id, { nil: undefined }),
-      tags: fc.subarray([1, -1, 12]),
+      terms: fc.subarray([1, -1, 12]),
       contents,
       lostTo: fc.option(id, { nil: undefined, freq: 9 }),
     }),
@@ -118,7 +118,7 @@ async function prepared(
       namespace: "",
       checkpointId: "c1",
       parentId: undefined,
-      tags: [],
+      terms: [],
       contents: ["a"],
       lostTo: undefined,
     };
@@ -146,8 +146,8 @@ async function all(tier: Tier): Promise<unknown> {
         );
       }
       for await (const { record } of tier.list({ threadId: thread, namespace: ns })) {
-        const { parentId, lostTo, tags, blobs, body, checkpointId } = record;
-        found.push([checkpointId, parentId, lostTo, tags, blobs, Buffer.from(body).toString()]);
+        const { parentId, lostTo, terms, blobs, body, checkpointId } = record;
+        found.push([checkpointId, parentId, lostTo, terms, blobs, Buffer.from(body).toString()]);
       }
     }
     found.push((await tier.blobs(thread)).map(({ hash }) => hash).toSorted());

@@ -70,7 +70,7 @@ export async function grow(tier: PagesTier, threadId: string, checkpoints: numbe
       namespace: "",
       checkpointId: idOf(n),
       parentId: n === 0 ? undefined : idOf(n - 1),
-      tags: [1],
+      terms: [1],
       blobs: [hashOf(n)],
       body: Buffer.alloc(200, "r"),
     }));

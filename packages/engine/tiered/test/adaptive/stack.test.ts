@@ -102,7 +102,7 @@ test("a memory tier forgets each thread after its own time, and tells how long c
   for (const threadId of ["short", "long"]) {
     await stack.append({
       threadId,
-      records: [{ ...at(threadId), tags: [], blobs: [], body: new Uint8Array(100) }],
+      records: [{ ...at(threadId), terms: [], blobs: [], body: new Uint8Array(100) }],
       blobs: [],
       heads: [{ namespace: "", to: "c", expected: "any" }],
       onConflict: "refuse",

@@ -21,7 +21,7 @@ function line(count: number, size: number): AppendRequest {
     const checkpointId = String(n).padStart(6, "0");
     const parentId = records.at(-1)?.checkpointId;
     const body = Buffer.from(`body ${n}`);
-    records.push({ threadId, namespace: "", checkpointId, parentId, tags: [n, -n], blobs: [hash], body });
+    records.push({ threadId, namespace: "", checkpointId, parentId, terms: [n, -n], blobs: [hash], body });
   }
   const heads = [{ namespace: "", to: records.at(-1)!.checkpointId, expected: [] }];
   return { threadId, records, blobs, heads, onConflict: "refuse" };

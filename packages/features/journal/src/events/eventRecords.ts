@@ -1,6 +1,6 @@
 import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { CorruptionError, type TierSaver } from "@stratigraph/core";
-import { metadataTags } from "@stratigraph/core/internal";
+import { metadataTerms } from "@stratigraph/core/internal";
 import { reservedNamespaces, type StoredCheckpoint } from "@stratigraph/core/tier";
 import { encodeAlone, newRecordId, seqOfRecord, type EntryRecord } from "../log/records.ts";
 
@@ -33,9 +33,9 @@ interface EventMetadata {
   readonly key?: string | undefined;
 }
 
-/** The tags by which the event of a key is found. */
-export function tagsOfKey(key: string): readonly number[] {
-  return metadataTags({ stratigraph_event_key: key });
+/** The terms by which the event of a key is found. */
+export function termsOfKey(key: string): readonly number[] {
+  return metadataTerms({ stratigraph_event_key: key });
 }
 
 /** Encodes an event. @throws StratigraphError "SERIALIZATION" if it, or the state, can't be stored */
@@ -65,7 +65,7 @@ export async function encodeEvent(
     // LangGraph never sees this record, so its metadata can be the event's.
     { checkpoint, metadata: told as unknown as CheckpointMetadata },
   );
-  return { record: { ...record, tags: key === undefined ? [] : tagsOfKey(key) }, blobs, relies };
+  return { record: { ...record, terms: key === undefined ? [] : termsOfKey(key) }, blobs, relies };
 }
 
 /** The event in a record, and the snapshot with it. @throws CorruptionError and others as {@link TierSaver.getTuple} */

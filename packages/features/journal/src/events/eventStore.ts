@@ -1,7 +1,7 @@
 import { InvalidOptionError, StratigraphError, type TierSaver } from "@stratigraph/core";
 import { checkOptions, validId } from "@stratigraph/core/internal";
 import { recordPrefix, seqOfRecord } from "../log/records.ts";
-import { decodeEvent, encodeEvent, eventsNamespace, tagsOfKey, type StoredEvent } from "./eventRecords.ts";
+import { decodeEvent, encodeEvent, eventsNamespace, termsOfKey, type StoredEvent } from "./eventRecords.ts";
 import type { AppendedEvent, EventsOptions, Projection } from "./projection.ts";
 import { VersionConflictError } from "./versionConflict.ts";
 
@@ -213,10 +213,10 @@ export class EventStore<S, E> {
 
   /** The event that an input caused. */
   async #eventOf(threadId: string, key: string): Promise<StoredEvent<E> | undefined> {
-    const query = { threadId, namespace: eventsNamespace, tags: tagsOfKey(key) };
+    const query = { threadId, namespace: eventsNamespace, terms: termsOfKey(key) };
     for await (const stored of this.#saver.tier.list(query)) {
       const { snapshot: _snapshot, ...event } = await decodeEvent<E>(this.#saver, stored);
-      // Tags are hashes, which other keys may share.
+      // Terms are hashes, which other keys may share.
       if (event.key === key) return event;
     }
     return undefined;

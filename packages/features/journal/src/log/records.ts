@@ -62,8 +62,8 @@ export async function encodeEntry(
     parentId,
     { checkpoint, metadata },
   );
-  // Nobody searches for entries by tags, and an index of them would cost a claim more than the claim itself.
-  return { record: { ...record, tags: [] }, blobs, relies };
+  // Nobody searches for entries by terms, and an index of them would cost a claim more than the claim itself.
+  return { record: { ...record, terms: [] }, blobs, relies };
 }
 
 /**

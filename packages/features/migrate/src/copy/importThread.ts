@@ -218,7 +218,7 @@ class Bringing {
       if (batches.some(({ taskId }) => isForeignMark(taskId))) return true;
       const record = this.#there.records.get(key)!;
       const opened = await this.#coder.writes.open(record, batches);
-      if (opened.some(({ writer }) => writer !== undefined)) return true;
+      if (opened.some(({ batchId }) => batchId !== undefined)) return true;
     }
     return false;
   }
@@ -242,7 +242,7 @@ class Bringing {
     const address = this.#address(at);
     const counted = currentWrites(batches.filter(({ taskId }) => !isForeignMark(taskId)));
     const opened = await this.#coder.writes.open(address, counted);
-    const brought = opened.filter(({ writer }) => writer === undefined);
+    const brought = opened.filter(({ batchId }) => batchId === undefined);
     const decoded = await this.#coder.writes.pending(address, brought, blobs);
     return await placedWrites(this.#digests, decoded, []);
   }
@@ -314,7 +314,7 @@ class Bringing {
     for (const write of writes) byTask.set(write.taskId, [...(byTask.get(write.taskId) ?? []), write]);
     const encoded = [];
     for (const [taskId, ofTask] of byTask) {
-      const origin = { taskPath: ofTask[0]?.taskPath ?? "", writer: undefined };
+      const origin = { taskPath: ofTask[0]?.taskPath ?? "", batchId: undefined };
       const pairs = ofTask.map(({ channel, value }): [string, unknown] => [channel, value]);
       const captured = this.#coder.writes.capture(at, taskId, origin, pairs);
       const placed = captured.writes.map((write, n) => ({ ...write, index: ofTask[n]!.index }));

@@ -12,7 +12,7 @@ export function ancestryTests(context: TierContext): void {
     test: TestContext,
     threadId: string,
     from: string,
-    seedTags: readonly number[],
+    seedTerms: readonly number[],
     limit = 100,
   ): Promise<readonly StoredCheckpoint[]> => {
     const { tier } = context;
@@ -20,7 +20,7 @@ export function ancestryTests(context: TierContext): void {
       context.need(test, false, "ancestry");
       return Promise.resolve([]);
     }
-    return tier.ancestry(at(threadId, from), seedTags, limit);
+    return tier.ancestry(at(threadId, from), seedTerms, limit);
   };
 
   /** c1 (seed 1) ← c2 (seed 2) ← c3 ← c4, and a fork c3x of c2. */
@@ -28,10 +28,10 @@ export function ancestryTests(context: TierContext): void {
     const { tier } = context;
     const threadId = context.thread();
     const seed = blob("seed");
-    await tier.append(put(threadId, "c1", { tags: [1, 50], names: [seed] }));
-    await tier.append(put(threadId, "c2", { parentId: "c1", tags: [2], names: [blob("patch", seed)] }));
-    await tier.append(put(threadId, "c3x", { parentId: "c2", tags: [1] }));
-    await tier.append(put(threadId, "c3", { parentId: "c2", expected: ["c3x"], tags: [60] }));
+    await tier.append(put(threadId, "c1", { terms: [1, 50], names: [seed] }));
+    await tier.append(put(threadId, "c2", { parentId: "c1", terms: [2], names: [blob("patch", seed)] }));
+    await tier.append(put(threadId, "c3x", { parentId: "c2", terms: [1] }));
+    await tier.append(put(threadId, "c3", { parentId: "c2", expected: ["c3x"], terms: [60] }));
     await tier.append(put(threadId, "c4", { parentId: "c3" }));
     await tier.appendWrites(batch(at(threadId, "c3"), "t2"));
     await tier.appendWrites(batch(at(threadId, "c3"), "t1"));
@@ -47,7 +47,7 @@ export function ancestryTests(context: TierContext): void {
       expect(ids(await ancestry(test, threadId, "nobody", [99]))).toEqual([]);
     });
 
-    test("ends when each seed tag was found once", async (test) => {
+    test("ends when each seed term was found once", async (test) => {
       const threadId = await family();
       expect(ids(await ancestry(test, threadId, "c4", [2]))).toEqual(["c3", "c2"]);
       expect(ids(await ancestry(test, threadId, "c4", [1]))).toEqual(["c3", "c2", "c1"]);
@@ -61,7 +61,7 @@ export function ancestryTests(context: TierContext): void {
       const patch = blob("patch", blob("seed"));
       expect(plainWrites(third!.writes)).toEqual(["t2: writes of t2", "t1: writes of t1"]);
       expect(plainRecord(second!.record)).toEqual(
-        plainRecord(record(threadId, "c2", { parentId: "c1", tags: [2], names: [patch] })),
+        plainRecord(record(threadId, "c2", { parentId: "c1", terms: [2], names: [patch] })),
       );
       for (const made of [patch, blob("seed")])
         expect(shown(second!.blobs.get(made.hash)!.bytes)).toBe(shown(made.bytes));

@@ -162,15 +162,15 @@ export function appendTests(context: TierContext): void {
     test("the same id with another body replaces it", async () => {
       const { tier } = context;
       const threadId = context.thread();
-      await tier.append(put(threadId, "c1", { body: "before", names: [blob("one")], tags: [1] }));
-      const after = { body: "after", names: [blob("two")], tags: [2], runId: "run" };
+      await tier.append(put(threadId, "c1", { body: "before", names: [blob("one")], terms: [1] }));
+      const after = { body: "after", names: [blob("two")], terms: [2], runId: "run" };
       await tier.append(put(threadId, "c1", after));
       const found = await listed(tier, { threadId });
       expect(found.map((item) => plainRecord(item.record))).toEqual([
         plainRecord(record(threadId, "c1", after)),
       ]);
-      expect(await listedIds(tier, { threadId, tags: [2], runIds: ["run"] })).toEqual(["c1"]);
-      expect(await listedIds(tier, { threadId, tags: [1] })).toEqual([]);
+      expect(await listedIds(tier, { threadId, terms: [2], runIds: ["run"] })).toEqual(["c1"]);
+      expect(await listedIds(tier, { threadId, terms: [1] })).toEqual([]);
     });
 
     test("a record without a head move is stored and keeps its own lostTo", async () => {

@@ -34,7 +34,7 @@ export function copyThreadTests(context: TierContext): void {
   };
   const family = async (tier: Tier, threadId: string): Promise<void> => {
     const whole = blob("whole");
-    await tier.append(put(threadId, "c1", { names: [whole], runId: "run", tags: [1] }));
+    await tier.append(put(threadId, "c1", { names: [whole], runId: "run", terms: [1] }));
     await tier.append(put(threadId, "c2", { parentId: "c1", names: [blob("patch", whole)] }));
     await tier.append(put(threadId, "c3", { parentId: "c1", onConflict: "branch" }));
     await line(tier, threadId, ["s1", "s2"], { namespace: "sub:1" });

@@ -52,7 +52,7 @@ export interface PutParts {
   readonly namespace?: string;
   readonly parentId?: string;
   readonly runId?: string;
-  readonly tags?: readonly number[];
+  readonly terms?: readonly number[];
   readonly body?: string | Uint8Array;
   /** Blobs that the record names. */
   readonly names?: readonly Blob[];
@@ -68,14 +68,14 @@ export interface PutParts {
 
 /** A record. */
 export function record(threadId: string, checkpointId: string, parts: PutParts = {}): CheckpointRecord {
-  const { namespace = "", parentId, runId, tags = [], names = [], lostTo } = parts;
+  const { namespace = "", parentId, runId, terms = [], names = [], lostTo } = parts;
   return {
     threadId,
     namespace,
     checkpointId,
     parentId,
     runId,
-    tags,
+    terms,
     blobs: names.map(({ hash }) => hash),
     body: bytes(parts.body ?? `body of ${checkpointId}`),
     lostTo,
@@ -134,7 +134,7 @@ export async function line(
   }
 }
 
-/** A record in a form that can be compared: absent and undefined are the same, tags have no order, bytes are text. */
+/** A record in a form that can be compared: absent and undefined are the same, terms have no order, bytes are text. */
 export function plainRecord(found: CheckpointRecord): Record<string, unknown> {
   return {
     threadId: found.threadId,
@@ -142,7 +142,7 @@ export function plainRecord(found: CheckpointRecord): Record<string, unknown> {
     checkpointId: found.checkpointId,
     parentId: found.parentId ?? null,
     runId: found.runId ?? null,
-    tags: [...found.tags].sort((a, b) => a - b),
+    terms: [...found.terms].sort((a, b) => a - b),
     blobs: [...found.blobs],
     body: shown(found.body),
     lostTo: found.lostTo ?? null,

@@ -43,7 +43,7 @@ export function forkThreadTests(context: TierContext): void {
     seen: (await tier.outline(sourceId))!.revision,
     tips,
     also: {
-      records: [record(targetId, "origin", { namespace: reflog, names: [blob("origin")], tags: [7] })],
+      records: [record(targetId, "origin", { namespace: reflog, names: [blob("origin")], terms: [7] })],
       blobs: [blob("origin")],
       heads: [{ namespace: reflog, to: "origin", expected: [] }],
     },
@@ -53,8 +53,8 @@ export function forkThreadTests(context: TierContext): void {
   const family = async (tier: Tier, threadId: string): Promise<void> => {
     const whole = blob("whole");
     const first = blob("patch", whole);
-    await tier.append(put(threadId, "c1", { names: [whole, blob("old")], tags: [5] }));
-    await tier.append(put(threadId, "c2", { parentId: "c1", names: [first], runId: "run", tags: [6] }));
+    await tier.append(put(threadId, "c1", { names: [whole, blob("old")], terms: [5] }));
+    await tier.append(put(threadId, "c2", { parentId: "c1", names: [first], runId: "run", terms: [6] }));
     await tier.append(put(threadId, "c3", { parentId: "c2", names: [blob("patch 2", first)] }));
     await tier.append(put(threadId, "x2", { parentId: "c1", onConflict: "branch", names: [blob("side")] }));
     await line(tier, threadId, ["s1", "s2"], { namespace: "sub:1" });
@@ -131,7 +131,7 @@ export function forkThreadTests(context: TierContext): void {
       });
     });
 
-    test("copies a number of ancestors, or those until each tag was found, or all, with their writes", async (test) => {
+    test("copies a number of ancestors, or those until each term was found, or all, with their writes", async (test) => {
       const tier = forking(test);
       const [source] = names();
       await family(tier, source);

@@ -37,12 +37,12 @@ export function listTests(context: TierContext): void {
       const threadId = context.thread();
       const whole = blob("whole");
       const patch = blob("patch", whole);
-      await tier.append(put(threadId, "c1", { names: [whole], runId: "r", tags: [3] }));
+      await tier.append(put(threadId, "c1", { names: [whole], runId: "r", terms: [3] }));
       await tier.append(put(threadId, "c2", { parentId: "c1", names: [patch] }));
       await tier.appendWrites(batch(at(threadId, "c1"), "task"));
       const [second, first] = await listed(tier, { threadId });
       expect(plainRecord(first!.record)).toEqual(
-        plainRecord(record(threadId, "c1", { names: [whole], runId: "r", tags: [3] })),
+        plainRecord(record(threadId, "c1", { names: [whole], runId: "r", terms: [3] })),
       );
       expect(plainWrites(first!.writes)).toEqual(["task: writes of task"]);
       expect(shown(first!.blobs.get(whole.hash)!.bytes)).toBe(shown(whole.bytes));
@@ -109,18 +109,18 @@ export function listTests(context: TierContext): void {
       expect(await listedIds(tier, { threadId, limit: 100 })).toEqual(["c4", "c3", "c2", "c1"]);
     });
 
-    test("by tags: items have all of them, and only these count for the limit", async () => {
+    test("by terms: items have all of them, and only these count for the limit", async () => {
       const { tier } = context;
       const threadId = context.thread();
-      const tags: readonly (readonly number[])[] = [[1, 2], [2], [-3, 2, 1], []];
-      for (const [n, some] of tags.entries())
-        await tier.append(put(threadId, `c${n}`, { expected: "any", tags: some }));
-      expect(await listedIds(tier, { threadId, tags: [1] })).toEqual(["c2", "c0"]);
-      expect(await listedIds(tier, { threadId, tags: [2, 1] })).toEqual(["c2", "c0"]);
-      expect(await listedIds(tier, { threadId, tags: [-3] })).toEqual(["c2"]);
-      expect(await listedIds(tier, { threadId, tags: [9] })).toEqual([]);
-      expect(await listedIds(tier, { threadId, tags: [] })).toEqual(["c3", "c2", "c1", "c0"]);
-      expect(await listedIds(tier, { threadId, tags: [2], limit: 2 })).toEqual(["c2", "c1"]);
+      const terms: readonly (readonly number[])[] = [[1, 2], [2], [-3, 2, 1], []];
+      for (const [n, some] of terms.entries())
+        await tier.append(put(threadId, `c${n}`, { expected: "any", terms: some }));
+      expect(await listedIds(tier, { threadId, terms: [1] })).toEqual(["c2", "c0"]);
+      expect(await listedIds(tier, { threadId, terms: [2, 1] })).toEqual(["c2", "c0"]);
+      expect(await listedIds(tier, { threadId, terms: [-3] })).toEqual(["c2"]);
+      expect(await listedIds(tier, { threadId, terms: [9] })).toEqual([]);
+      expect(await listedIds(tier, { threadId, terms: [] })).toEqual(["c3", "c2", "c1", "c0"]);
+      expect(await listedIds(tier, { threadId, terms: [2], limit: 2 })).toEqual(["c2", "c1"]);
     });
 
     test("by runs, in one thread and in all", async () => {
@@ -154,10 +154,10 @@ export function listTests(context: TierContext): void {
       for (const [n, id] of numbered(12).entries()) {
         const namespace = n % 2 === 0 ? "" : "sub";
         await tier.append(
-          put(threadId, id, { namespace, expected: "any", tags: [n % 3], runId: `r${n % 4}` }),
+          put(threadId, id, { namespace, expected: "any", terms: [n % 3], runId: `r${n % 4}` }),
         );
       }
-      const query = { threadId, namespace: "", tags: [0], runIds: ["r0", "r1"], before: "c0010", limit: 5 };
+      const query = { threadId, namespace: "", terms: [0], runIds: ["r0", "r1"], before: "c0010", limit: 5 };
       expect(await listedIds(tier, query)).toEqual(["c0000"]);
       expect(await listedIds(tier, { ...query, runIds: ["r0", "r2"] })).toEqual(["c0006", "c0000"]);
     });

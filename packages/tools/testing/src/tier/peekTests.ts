@@ -51,7 +51,7 @@ export function peekTests(context: TierContext): void {
     test("a record, if any is answered, is that of the right checkpoint", async () => {
       const { tier } = context;
       const threadId = context.thread();
-      await tier.append(put(threadId, "c1", { runId: "run", tags: [1], names: [blob("value")] }));
+      await tier.append(put(threadId, "c1", { runId: "run", terms: [1], names: [blob("value")] }));
       await tier.append(put(threadId, "c2", { parentId: "c1" }));
       for (const checkpointId of ["c1", "c2", undefined]) {
         const { record } = await tier.peek({ threadId, namespace: "", checkpointId });

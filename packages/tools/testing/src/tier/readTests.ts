@@ -31,7 +31,7 @@ export function readTests(context: TierContext): void {
         namespace: "ns",
         names: [two, one],
         runId: "run 1",
-        tags: [5, -2_147_483_648, 2_147_483_647, 0, -1],
+        terms: [5, -2_147_483_648, 2_147_483_647, 0, -1],
         body: noise(3000),
       };
       await tier.append(put(threadId, "c1", parts));

@@ -30,7 +30,7 @@ export function replaceBytesTests(context: TierContext): void {
       const base = blob("base");
       const patch = blob("patch", base);
       const large = blob(noise(100_000));
-      await tier.append(put(threadId, "c1", { names: [base, large], tags: [1, -2], runId: "run" }));
+      await tier.append(put(threadId, "c1", { names: [base, large], terms: [1, -2], runId: "run" }));
       await tier.append(put(threadId, "c2", { parentId: "c1", names: [patch], brings: [patch] }));
       await tier.append(put(threadId, "c1", { namespace: "sub" }));
       const losing = { parentId: "c1", expected: ["c1"], onConflict: "branch" } as const;

@@ -246,15 +246,15 @@ export function tagTests(context: TierContext): void {
     });
   });
 
-  describe("threads with the tags of their heads", () => {
+  describe("threads with the terms of their heads", () => {
     test("find every thread whose head carries them, and answer true records", async () => {
       const { tier } = context;
       const [has, lacks, had] = [context.thread(), context.thread(), context.thread()];
-      await tier.append(put(has, "c1", { tags: [1, 2, 3] }));
-      await tier.append(put(lacks, "c1", { tags: [1, 3] }));
-      await line(tier, had, ["c1"], { tags: [1, 2, 3] });
-      await tier.append(put(had, "c2", { parentId: "c1", tags: [1] }));
-      const found = (await infos(tier, { headTags: [1, 2] })).filter(({ threadId }) =>
+      await tier.append(put(has, "c1", { terms: [1, 2, 3] }));
+      await tier.append(put(lacks, "c1", { terms: [1, 3] }));
+      await line(tier, had, ["c1"], { terms: [1, 2, 3] });
+      await tier.append(put(had, "c2", { parentId: "c1", terms: [1] }));
+      const found = (await infos(tier, { headTerms: [1, 2] })).filter(({ threadId }) =>
         [has, lacks, had].includes(threadId),
       );
       expect(found.map(({ threadId }) => threadId)).toContain(has);

@@ -20,7 +20,7 @@ export function appendOf(
   const expected = parentId === undefined ? [] : [parentId];
   return {
     threadId,
-    records: [{ threadId, namespace: "", checkpointId, parentId, tags: [1, -2], blobs: [blob.hash], body }],
+    records: [{ threadId, namespace: "", checkpointId, parentId, terms: [1, -2], blobs: [blob.hash], body }],
     blobs: [blob],
     heads: [{ namespace: "", to: checkpointId, expected }],
     onConflict: "refuse",

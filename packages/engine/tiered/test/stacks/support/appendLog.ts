@@ -10,8 +10,8 @@ function digest(...parts: readonly unknown[]): string {
 }
 
 const ofRecord = ({ body, ...rest }: CheckpointRecord): string => {
-  const { parentId, runId, tags, blobs, lostTo } = rest;
-  return digest(body, parentId, runId, tags, blobs, lostTo);
+  const { parentId, runId, terms, blobs, lostTo } = rest;
+  return digest(body, parentId, runId, terms, blobs, lostTo);
 };
 const ofBlob = ({ bytes, base }: Blob): string => digest(bytes, base);
 

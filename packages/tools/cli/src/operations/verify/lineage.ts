@@ -154,9 +154,9 @@ class Lineage {
       const { namespace, parentId, consumed, rebuilt, checkpointId } = child;
       const key = keyOf(namespace, parentId ?? "");
       const parent = parentId === undefined ? undefined : this.#seen.get(key);
-      if (parent?.tags === undefined || isReserved(namespace)) continue;
-      const strays = this.#owners.flatMap(({ scan }) => scan.strays.get(key)?.tags ?? []);
-      const missing = missingBatches([...parent.tags, ...strays], consumed);
+      if (parent?.batches === undefined || isReserved(namespace)) continue;
+      const strays = this.#owners.flatMap(({ scan }) => scan.strays.get(key)?.batches ?? []);
+      const missing = missingBatches([...parent.batches, ...strays], consumed);
       if (missing.length === 0) continue;
       yield this.#found({
         kind: "gap",
@@ -183,8 +183,8 @@ class Lineage {
   #withMarks(key: string, checkpoint: SeenCheckpoint): SeenCheckpoint {
     const before = this.#seen.get(key);
     if (before === undefined) return checkpoint;
-    const tags = checkpoint.tags && before.tags && [...checkpoint.tags, ...before.tags];
-    return { ...checkpoint, made: [...checkpoint.made, ...before.made], tags };
+    const batches = checkpoint.batches && before.batches && [...checkpoint.batches, ...before.batches];
+    return { ...checkpoint, made: [...checkpoint.made, ...before.made], batches };
   }
 
   /** The newest checkpoint of the main line that was made from this one since it was last wound back. */

@@ -230,6 +230,6 @@ function isSame(a: CheckpointRecord, b: CheckpointRecord): boolean {
     a.parentId === b.parentId &&
     a.runId === b.runId &&
     a.blobs.join() === b.blobs.join() &&
-    a.tags.join() === b.tags.join()
+    a.terms.join() === b.terms.join()
   );
 }

@@ -84,9 +84,9 @@ export function* orphanWrites(
   }
   const isQuiet = writtenAtMs !== undefined && now - writtenAtMs > longestWaitMs;
   for (const { scan } of owners)
-    for (const [key, { at, tags }] of scan.strays) {
+    for (const [key, { at, batches }] of scan.strays) {
       // Pending writes that can't be read may be another checkpoint's, with a damaged address.
-      if (seen.has(key) || parents.has(key) || tags === undefined) continue;
+      if (seen.has(key) || parents.has(key) || batches === undefined) continue;
       const madeAtMs = timeOfId(at.checkpointId);
       if (!isQuiet && (madeAtMs === undefined || now - madeAtMs < longestWaitMs)) continue;
       yield {

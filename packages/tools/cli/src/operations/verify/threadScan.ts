@@ -30,17 +30,17 @@ export interface SeenCheckpoint extends Address {
   readonly made: readonly string[];
   /** Number of its oldest batch of pending writes: the checkpoint was there at that revision of the thread. */
   readonly thereAt: number | undefined;
-  /** Tags of its batches of pending writes; undefined if one of them can't be read. */
-  readonly tags: readonly BatchTag[] | undefined;
+  /** Its batches of pending writes; undefined if one of them can't be read. */
+  readonly batches: readonly SeenBatch[] | undefined;
   /** Which of its parent's batches it was made from. */
   readonly consumed: DecodedBody["consumed"];
   /** Whether it has channels without values, which may be DeltaChannels. */
   readonly rebuilt: boolean;
 }
 
-/** What the tag of a batch of pending writes says. */
-export interface BatchTag {
-  readonly writer: string | undefined;
+/** What a scan keeps of a batch of pending writes. */
+export interface SeenBatch {
+  readonly batchId: string | undefined;
 }
 
 /** Called with the number of bytes that were verified, to keep to a rate. */
@@ -61,14 +61,14 @@ export class ThreadScan {
   readonly named = new Set<BlobHash>();
   /**
    * Checkpoints of which the tier has only pending writes, by {@link checkpointKey}. `oldest` is the number of the oldest batch;
-   * `tags` is undefined if not all batches can be read.
+   * `batches` is undefined if not all batches can be read.
    */
   readonly strays = new Map<
     string,
     {
       readonly at: Address;
       readonly oldest: number;
-      readonly tags: SeenCheckpoint["tags"];
+      readonly batches: SeenCheckpoint["batches"];
     }
   >();
   /** Whether the tier couldn't read all of the thread: it may then hold more than was seen. */
@@ -144,8 +144,8 @@ export class ThreadScan {
       const { writes, record } = await this.place.tier.peek(at);
       const [oldest] = writes;
       if (oldest === undefined || record !== undefined) continue;
-      const { tags } = await this.#batches(at, writes, new Map());
-      this.strays.set(checkpointKey(at), { at, oldest: oldest.order, tags });
+      const { batches } = await this.#batches(at, writes, new Map());
+      this.strays.set(checkpointKey(at), { at, oldest: oldest.order, batches });
       for (const hash of namedBlobs(undefined, writes)) this.named.add(hash);
     }
   }
@@ -203,9 +203,9 @@ export class ThreadScan {
     at: Address,
     writes: readonly StoredWriteBatch[],
     channels: Map<BlobHash, string>,
-  ): Promise<Pick<SeenCheckpoint, "interrupted" | "made" | "tags">> {
+  ): Promise<Pick<SeenCheckpoint, "interrupted" | "made" | "batches">> {
     let interrupted = false;
-    const tags: BatchTag[] = [];
+    const batches: SeenBatch[] = [];
     let readsAll = true;
     const made: string[] = [];
     let last = 0;
@@ -217,7 +217,7 @@ export class ThreadScan {
       try {
         made.push(...(rewindMark(batch.taskId)?.made ?? []));
         const [opened] = await this.#coder.writes.open(at, [batch]);
-        tags.push({ writer: opened?.writer });
+        batches.push({ batchId: opened?.batchId });
         for (const { channel, value } of opened?.writes ?? []) {
           if (channel === INTERRUPT) interrupted = true;
           if ("hash" in value) channels.set(value.hash, channel);
@@ -227,7 +227,7 @@ export class ThreadScan {
         this.#damaged(at, "writes", undecodable(error), place);
       }
     }
-    return { interrupted, made, tags: readsAll ? tags : undefined };
+    return { interrupted, made, batches: readsAll ? batches : undefined };
   }
 
   async #read(bytes: number): Promise<void> {

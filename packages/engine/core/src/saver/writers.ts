@@ -6,12 +6,12 @@ import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { checkpointIdOf } from "./address.ts";
 import { runOf } from "./headRights.ts";
 import { isExitTask, NULL_TASK, taskIdsOfNoTask } from "../langgraph/taskIds.ts";
-import { numberOf, ranges, writerOf } from "../encode/batchTags.ts";
+import { numberOf, ranges, writerOf } from "../encode/batchIds.ts";
 import type { OpenedBatch } from "../encode/pendingWrites.ts";
 import type { Consumed } from "../encode/record.ts";
 import type { Address } from "../contract/tier.ts";
 
-/** Tags of writers outside runs begin with this. */
+/** Ids of writers outside runs begin with this. */
 const outside = "~";
 
 /** For how many checkpoints the batches that were handed out outside runs are remembered. About 200 bytes each. */
@@ -20,16 +20,16 @@ const rememberedOutside = 10_000;
 /** The same for one run. It is more than the number of namespaces that a run has under way at once. */
 const rememberedInRun = 4096;
 
-/** Ends the tag of a batch that counts only for checkpoints of its own writer. */
+/** Ends the id of a batch that counts only for checkpoints of its own writer. */
 const ownOnly = "!";
 
-/** The parts of a checkpoint being put that {@link WriterTags} look at. */
+/** The parts of a checkpoint being put that {@link Writers} look at. */
 interface Put {
   readonly checkpoint: Pick<Checkpoint, "channel_values">;
   readonly metadata: { readonly source?: unknown };
 }
 
-/** The parts of a checkpoint being handed out that {@link WriterTags} look at. */
+/** The parts of a checkpoint being handed out that {@link Writers} look at. */
 interface HandedOut {
   readonly parentId: string | undefined;
   readonly consumed: Consumed;
@@ -44,7 +44,7 @@ interface Copied {
 
 /** A batch that was handed out: who wrote it, and for which task. */
 interface Seen {
-  readonly tag: string;
+  readonly batchId: string;
   readonly taskId: string;
 }
 
@@ -57,7 +57,7 @@ interface Wrote extends Seen {
 }
 
 interface Writer {
-  readonly tag: string;
+  readonly id: string;
   batches: number;
   /** By checkpoint, the batches that the writer received with it; none for checkpoints that it put itself. */
   readonly seen: Map<string, readonly Seen[]>;
@@ -68,12 +68,12 @@ interface Writer {
 }
 
 function newWriter(prefix: string): Writer {
-  const tag = `${prefix}${randomBytes(4).toString("base64url")}`;
-  return { tag, batches: 0, seen: new Map(), wrote: new Map(), hasFailed: false };
+  const id = `${prefix}${randomBytes(4).toString("base64url")}`;
+  return { id, batches: 0, seen: new Map(), wrote: new Map(), hasFailed: false };
 }
 
 /**
- * Tags batches of pending writes with their writer, and determines which of them a checkpoint was made from. Two runs that start from one
+ * Gives each batch of pending writes an id that names its writer, and determines which of them a checkpoint was made from. Two runs that start from one
  * checkpoint both leave their writes on it, under the same task ids, before one of them wins the race for the next checkpoint. A
  * DeltaChannel is rebuilt from these writes. So each batch names its writer, each child checkpoint names the batches that it was made from,
  * and a history reads only those.
@@ -82,11 +82,11 @@ function newWriter(prefix: string): Writer {
  * its writes and its checkpoint. A checkpoint whose writer never read the parent, as in an import, counts as made from all
  * batches that are there.
  */
-export class WriterTags {
+export class Writers {
   readonly #byRun = new WeakMap<object, Writer>();
   readonly #byConfig = new WeakMap<object, { readonly writer: Writer; readonly wrote: Set<string> }>();
   readonly #seenOutside = remembering<readonly Seen[]>(rememberedOutside);
-  /** By checkpoint, the tags of the batches that were written to it outside runs. */
+  /** By checkpoint, the ids of the batches that were written to it outside runs. */
   readonly #wroteOutside = remembering<string[]>(rememberedOutside);
   /** By parent, the child that was handed out last, because LangGraph's `__copy__` puts its copy under the same parent. */
   readonly #copied = remembering<Copied>(rememberedOutside);
@@ -95,8 +95,8 @@ export class WriterTags {
 
   /** Notes that the saver handed out a checkpoint with these batches. */
   handedOut(config: RunnableConfig, at: Address, batches: readonly OpenedBatch[], handed: HandedOut): void {
-    const seen = batches.flatMap(({ taskId, writer }) =>
-      writer === undefined || writer.endsWith(ownOnly) ? [] : [{ tag: writer, taskId }],
+    const seen = batches.flatMap(({ taskId, batchId }) =>
+      batchId === undefined || batchId.endsWith(ownOnly) ? [] : [{ batchId, taskId }],
     );
     const run = runOf(config);
     if (run !== undefined) {
@@ -114,44 +114,44 @@ export class WriterTags {
       if (typeof value === "object" && value !== null) this.#copiedByValue.set(value, copied);
   }
 
-  /** The tag for a batch that is about to be written. */
-  tag(config: RunnableConfig, at: Address, taskId: string): string {
+  /** The id for a batch that is about to be written. */
+  nextBatchId(config: RunnableConfig, at: Address, taskId: string): string {
     const run = runOf(config);
     const writer = run === undefined ? this.#ofConfig(config, at) : this.#ofRun(run);
     writer.batches += 1;
     const { durability } = config as { durability?: unknown };
     const isOwn = run !== undefined && durability === "exit" && isExitTask(taskId);
-    return `${writer.tag}.${writer.batches}${isOwn ? ownOnly : ""}`;
+    return `${writer.id}.${writer.batches}${isOwn ? ownOnly : ""}`;
   }
 
   /**
-   * Notes that a batch with a tag of {@link tag} is on its way to the storage. A checkpoint that is put afterwards names the batch among
+   * Notes that a batch with an id of {@link nextBatchId} is on its way to the storage. A checkpoint that is put afterwards names the batch among
    * those that it was made from, unless the batch failed.
    * @param storing settles when its putWrites does
    */
-  writing(config: RunnableConfig, at: Address, { tag, taskId }: Seen, storing: Promise<unknown>): void {
+  writing(config: RunnableConfig, at: Address, { batchId, taskId }: Seen, storing: Promise<unknown>): void {
     const key = addressKey(at, at.checkpointId);
     const run = runOf(config);
     const writer = run === undefined ? this.#ofConfig(config, at) : this.#ofRun(run);
-    const own: Wrote = { tag, taskId, number: numberOf(tag), storing, failed: false };
+    const own: Wrote = { batchId, taskId, number: numberOf(batchId), storing, failed: false };
     const wrote = writer.wrote.get(key) ?? [];
     wrote.push(own);
     renew(writer.wrote, key, wrote);
-    const outside = run === undefined ? this.#noteOutside(key, tag) : undefined;
+    const outside = run === undefined ? this.#noteOutside(key, batchId) : undefined;
     storing.then(
       () => stored(writer, wrote, own),
       () => {
         own.failed = true;
         writer.hasFailed = true;
-        return outside?.splice(outside.indexOf(tag), 1);
+        return outside?.splice(outside.indexOf(batchId), 1);
       },
     );
   }
 
-  #noteOutside(key: string, tag: string): string[] {
+  #noteOutside(key: string, batchId: string): string[] {
     const wrote = this.#wroteOutside.get(key) ?? [];
     if (wrote.length === 0) this.#wroteOutside.set(key, wrote);
-    wrote.push(tag);
+    wrote.push(batchId);
     return wrote;
   }
 
@@ -196,8 +196,8 @@ export class WriterTags {
     // It is made from the batches that were there when the parent was read. An import may have added some since, which count, too. An
     // update without writes added none, so batches that came since are those of other writers.
     const brought = source === "update" ? [] : (this.#wroteOutside.get(key) ?? []);
-    const more = brought.filter((tag) => !seen.some((one) => one.tag === tag));
-    return [newWriter(outside).tag, ...seen.map(({ tag }) => tag), ...more];
+    const more = brought.filter((id) => !seen.some(({ batchId }) => batchId === id));
+    return [newWriter(outside).id, ...seen.map(({ batchId }) => batchId), ...more];
   }
 
   /** The child of `parent` of which a checkpoint with these values is a copy. */
@@ -253,32 +253,32 @@ function byTasks(seen: readonly Seen[], { checkpointId }: Address): readonly See
 
 /** The batches that a writer's checkpoint is made from. A fork uses no pending writes; new input uses only the updates of a Command. */
 function madeFrom(writer: Writer, seen: readonly Seen[], source: unknown, parent: Address): Consumed {
-  const own = writer.tag;
+  const own = writer.id;
   if (source === "fork") return [own];
   const wanted = seen.filter(
-    ({ tag, taskId }) => writerOf(tag) !== own && (source !== "input" || taskId === NULL_TASK),
+    ({ batchId, taskId }) => writerOf(batchId) !== own && (source !== "input" || taskId === NULL_TASK),
   );
   const wrote = writer.wrote.get(addressKey(parent, parent.checkpointId)) ?? [];
   const numbers = wrote.flatMap(({ number, failed }) => (failed ? [] : [number]));
-  return [own, ...ranges(numbers).map((range) => `${own}.${range}`), ...wanted.map(({ tag }) => tag)];
+  return [own, ...ranges(numbers).map((range) => `${own}.${range}`), ...wanted.map(({ batchId }) => batchId)];
 }
 
 /** The batches that are handed out as pending writes of a checkpoint, for a run to go on from. */
 export function pendingBatches(batches: readonly OpenedBatch[]): readonly OpenedBatch[] {
-  return batches.filter(({ writer }) => writer?.endsWith(ownOnly) !== true);
+  return batches.filter(({ batchId }) => batchId?.endsWith(ownOnly) !== true);
 }
 
 /**
  * The batches of its parent that a checkpoint was made from. If its writer ran a task itself, batches of others for the same task don't
- * count. Batches without a tag, which older versions wrote, count.
+ * count. Batches without an id, which older versions wrote, count.
  */
 export function consumedBatches(batches: readonly OpenedBatch[], consumed: Consumed): readonly OpenedBatch[] {
   if (consumed === undefined) return batches;
   const [own] = consumed;
-  const tags = new Set(consumed);
-  const isOwn = ({ writer }: OpenedBatch): boolean => writer !== undefined && writerOf(writer) === own;
+  const ids = new Set(consumed);
+  const isOwn = ({ batchId }: OpenedBatch): boolean => batchId !== undefined && writerOf(batchId) === own;
   const counted = batches.filter(
-    (batch) => batch.writer === undefined || tags.has(batch.writer) || isOwn(batch),
+    (batch) => batch.batchId === undefined || ids.has(batch.batchId) || isOwn(batch),
   );
   const done = new Set(counted.filter(isOwn).map(({ taskId }) => taskId));
   return counted.filter((batch) => isOwn(batch) || !done.has(batch.taskId));

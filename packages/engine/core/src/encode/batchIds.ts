@@ -1,9 +1,9 @@
 import type { BatchOrigin } from "./pendingWrites.ts";
 import type { Consumed } from "./record.ts";
 
-/** The writer part of a batch's tag, without the number. */
-export function writerOf(tag: string): string {
-  return tag.slice(0, tag.indexOf("."));
+/** The writer of a batch, by the id of the batch. */
+export function writerOf(batchId: string): string {
+  return batchId.slice(0, batchId.indexOf("."));
 }
 
 /** Ascending numbers, shortened: 3, 4, 5, 9 to "3-5", "9". */
@@ -17,28 +17,30 @@ export function ranges(numbers: readonly number[]): string[] {
   return found.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`));
 }
 
-/** The number in a batch's tag. */
-export function numberOf(tag: string): number {
-  return Number.parseInt(tag.slice(tag.indexOf(".") + 1), 10);
+/** The number in a batch's id. */
+export function numberOf(batchId: string): number {
+  return Number.parseInt(batchId.slice(batchId.indexOf(".") + 1), 10);
 }
 
 /**
- * The tags of the batches that a checkpoint says it was made from, and that its parent doesn't have. None if that isn't known, as with
- * imported checkpoints, and with those of versions that named only batches of others. For a range of tags, the first.
+ * The ids of the batches that a checkpoint says it was made from, and that its parent doesn't have. None if that isn't known, as with
+ * imported checkpoints, and with those of versions that named only batches of others. For a range of ids, the first.
  */
 export function missingBatches(
-  batches: readonly Pick<BatchOrigin, "writer">[],
+  batches: readonly Pick<BatchOrigin, "batchId">[],
   consumed: Consumed,
 ): readonly string[] {
   if (consumed === undefined || consumed.length === 1) return [];
   const there = new Set(
-    batches.flatMap(({ writer: tag }) => (tag === undefined ? [] : [`${writerOf(tag)}.${numberOf(tag)}`])),
+    batches.flatMap(({ batchId }) =>
+      batchId === undefined ? [] : [`${writerOf(batchId)}.${numberOf(batchId)}`],
+    ),
   );
   return consumed.slice(1).flatMap((range) => {
     const [from, to = from] = range.slice(range.indexOf(".") + 1).split("-");
     for (let number = Number(from); number <= Number(to); number += 1) {
-      const tag = `${writerOf(range)}.${number}`;
-      if (!there.has(tag)) return [tag];
+      const id = `${writerOf(range)}.${number}`;
+      if (!there.has(id)) return [id];
     }
     return [];
   });

@@ -1,13 +1,13 @@
 /**
- * Metadata filters. A record carries a 32-bit hash per leaf of its metadata; a tier finds records that
- * carry all hashes of a filter (an index without values), and the saver compares exactly after decoding.
+ * Metadata filters. A record carries terms: a 32-bit hash per leaf of its metadata. A tier finds records that
+ * carry all terms of a filter (an index without values), and the saver compares exactly after decoding.
  */
 
 /** Keys that filters never use and that differ in every checkpoint: kept out of the index, still compared. */
 const unindexed: ReadonlySet<string> = new Set(["parents", "counters_since_delta_snapshot"]);
 
 /** FNV-1a, 32 bits, signed (fits PostgreSQL's int4). */
-export function tag(text: string): number {
+export function term(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i += 1) {
     hash ^= text.charCodeAt(i);
@@ -17,8 +17,8 @@ export function tag(text: string): number {
 }
 
 /** Marks a record whose manifest holds a snapshot of a DeltaChannel. */
-export function snapshotTag(channel: string): number {
-  return tag(`snapshot:${channel}`);
+export function snapshotTerm(channel: string): number {
+  return term(`snapshot:${channel}`);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -31,12 +31,12 @@ function leaves(path: string, value: unknown, into: Set<number>): void {
   } else if (isObject(value) && Object.getPrototypeOf(value) !== Date.prototype) {
     for (const [key, item] of Object.entries(value)) leaves(`${path}.${key}`, item, into);
   } else if (value !== undefined && typeof value !== "function" && typeof value !== "symbol") {
-    into.add(tag(`${path}=${typeof value}:${String(value)}`));
+    into.add(term(`${path}=${typeof value}:${String(value)}`));
   }
 }
 
-/** Tags of metadata, or of a filter over it. */
-export function metadataTags(metadata: Readonly<Record<string, unknown>>): number[] {
+/** Terms of metadata, or of a filter over it. */
+export function metadataTerms(metadata: Readonly<Record<string, unknown>>): number[] {
   const found = new Set<number>();
   for (const [key, value] of Object.entries(metadata)) {
     if (!unindexed.has(key)) leaves(key, value, found);
