@@ -250,7 +250,7 @@ export const byHandMutants: readonly Mutant[] = [
     kind: "guard",
     what: "whoever waits for a call under way waits on when its run is aborted",
     file: "packages/engine/core/src/contract/answerWithin.ts",
-    find: 'signal?.addEventListener("abort", stop, { once: true });',
+    find: 'signal.addEventListener("abort", acts);',
     replace: "",
     tests: ["packages/engine/core/test/contract/answerWithin.test.ts"],
   },

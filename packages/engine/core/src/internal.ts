@@ -1,6 +1,6 @@
 // For the packages that are released together with this one. Not versioned: anything may change in a patch.
 export { configOf, validId } from "./saver/address.ts";
-export { answerWithin } from "./contract/answerWithin.ts";
+export { answerWithin, endsWithin } from "./contract/answerWithin.ts";
 export { inParallel } from "./contract/inParallel.ts";
 export { CallGate } from "./contract/callGate.ts";
 export { Calls, type Traffic } from "./contract/calls.ts";

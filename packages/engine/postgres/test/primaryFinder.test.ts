@@ -21,6 +21,14 @@ test("a primary far away on the latest timeline is waited for, though one of bef
   expect(await finder.find()).toBe("new");
 });
 
+test("a server that never answers is waited for only a while", async () => {
+  const finder = new PrimaryFinder(["here", "silent"], async (url) => {
+    if (url === "silent") await new Promise(() => undefined);
+    return { writable: true, timeline: 1 };
+  });
+  expect(await finder.find()).toBe("here");
+});
+
 test("a server on an earlier timeline than was seen was the primary before, and is never taken again", async () => {
   const timelines = new Map([
     ["old", 1],

@@ -1,4 +1,5 @@
 import { StratigraphError } from "@stratigraph/core";
+import { answerWithin } from "@stratigraph/core/internal";
 
 /** Limits on waiting for a turn. */
 export interface MutexBounds {
@@ -40,17 +41,13 @@ export class Mutex {
     const { waitMs, maxWaiting } = this.#bounds;
     if (waiting.length >= maxWaiting)
       throw refusal(threadId, `${maxWaiting} calls of this process wait for it already`, this.#bounds);
-    await new Promise<void>((resolve, reject) => {
-      const enter = (): void => {
-        clearTimeout(timer);
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        waiting.splice(waiting.indexOf(enter), 1);
-        reject(refusal(threadId, `other calls of this process held it for ${waitMs} ms`, this.#bounds));
-      }, waitMs);
-      waiting.push(enter);
-    });
+    let enter = (): void => undefined;
+    const turn = () => new Promise<void>((resolve) => waiting.push((enter = resolve)));
+    const late = (): Error => {
+      waiting.splice(waiting.indexOf(enter), 1);
+      return refusal(threadId, `other calls of this process held it for ${waitMs} ms`, this.#bounds);
+    };
+    await answerWithin(waitMs, turn, late);
   }
 
   #leave(threadId: string): void {

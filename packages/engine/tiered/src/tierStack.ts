@@ -6,6 +6,7 @@ import {
   copiesThreads,
   deletesUnchanged,
   diagnosisOf,
+  endsWithin,
   forksThreads,
   copyByReading,
   keepsLeases,
@@ -334,7 +335,8 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   }
 
   async #end(): Promise<void> {
-    await this.#drained();
+    // No call is in progress and no copy waits, or time is up.
+    await endsWithin(this.#drainForMs, () => this.#gate.close(this.#drainForMs).then(() => this.idle()));
     for (const hot of this.#hot) hot.close();
     const ended = await Promise.allSettled(
       this.#parts().map(({ tier }) =>
@@ -346,17 +348,6 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
       ),
     );
     for (const outcome of ended) if (outcome.status === "rejected") throw outcome.reason;
-  }
-
-  /** Resolves when no call is in progress and no copy waits, or when time is up. */
-  async #drained(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const timeIsUp = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#drainForMs);
-    });
-    const done = this.#gate.close(this.#drainForMs).then(() => this.idle());
-    await Promise.race([done, timeIsUp]);
-    clearTimeout(timer);
   }
 
   /** Every tier with its role, nearest first. */

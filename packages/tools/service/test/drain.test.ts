@@ -1,5 +1,5 @@
 import { MemorySaver, MemoryTier } from "@stratigraph/core";
-import { createService, type ServiceOptions } from "@stratigraph/service";
+import { createService, drainOnSignals, type ServiceOptions } from "@stratigraph/service";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver, type TierStack } from "@stratigraph/tiered";
 import { expect, test, vi } from "vitest";
@@ -149,6 +149,21 @@ test("the hot tiers get their copies before they are ended", async () => {
     ["append", "returned"],
     ["end", "returned"],
   ]);
+});
+
+test("a report that is never taken doesn't keep the process from ending", async () => {
+  const { service } = opened();
+  const exit = vi.spyOn(process, "exit").mockImplementation(() => undefined as never);
+  const onReport = vi.fn(() => new Promise(() => undefined));
+  const end = drainOnSignals(service, { signals: ["SIGUSR2"], onReport });
+  try {
+    process.emit("SIGUSR2");
+    await vi.waitFor(() => expect(exit).toHaveBeenCalledWith(0), { timeout: 20_000 });
+    expect(onReport).toHaveBeenCalledOnce();
+  } finally {
+    end();
+    exit.mockRestore();
+  }
 });
 
 test("options that can't be used are refused", () => {

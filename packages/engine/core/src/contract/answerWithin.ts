@@ -22,7 +22,7 @@ export async function answerWithin<T>(
   signal?.throwIfAborted();
   let timer: NodeJS.Timeout | undefined;
   let look: NodeJS.Immediate | undefined;
-  let stop = (): void => {};
+  let ends: (() => void) | undefined;
   const silence = new Promise<never>((_, reject) => {
     const wait = (left: number): void => {
       timer = setTimeout(() => {
@@ -30,14 +30,47 @@ export async function answerWithin<T>(
       }, timeoutMs / looks);
     };
     wait(looks);
-    stop = () => reject(signal?.reason as Error);
-    signal?.addEventListener("abort", stop, { once: true });
+    ends = signal && onAbort(signal, () => reject(signal.reason as Error));
   });
   try {
     return await Promise.race([call(), silence]);
   } finally {
     clearTimeout(timer);
     clearImmediate(look);
-    signal?.removeEventListener("abort", stop);
+    ends?.();
   }
+}
+
+const timeIsUp = new Error("time is up");
+
+/** Waits as {@link answerWithin} does. @returns whether `work` ended in time @throws what `work` throws */
+export async function endsWithin(timeoutMs: number, work: () => unknown): Promise<boolean> {
+  try {
+    const call = async (): Promise<unknown> => await work();
+    await answerWithin(timeoutMs, call, () => timeIsUp);
+    return true;
+  } catch (error) {
+    if (error === timeIsUp) return false;
+    throw error;
+  }
+}
+
+/** What is done when a signal is aborted. However many wait for a signal, it has one listener: Node warns of more than ten. */
+class Acts extends Set<() => void> {
+  handleEvent(): void {
+    for (const act of this) act();
+  }
+}
+
+const actsOf = new WeakMap<AbortSignal, Acts>();
+
+function onAbort(signal: AbortSignal, act: () => void): () => void {
+  const acts = actsOf.get(signal) ?? new Acts();
+  actsOf.set(signal, acts);
+  acts.add(act);
+  signal.addEventListener("abort", acts);
+  return () => {
+    acts.delete(act);
+    if (acts.size === 0) signal.removeEventListener("abort", acts);
+  };
 }

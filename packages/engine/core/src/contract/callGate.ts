@@ -1,3 +1,4 @@
+import { endsWithin } from "./answerWithin.ts";
 import { closedError } from "./errors.ts";
 
 /** Counts the calls under way, so that closing can wait for them, and refuses those that come later. */
@@ -57,12 +58,7 @@ export class CallGate {
   async close(forMs: number): Promise<void> {
     this.#closed = true;
     if (this.#underWay === 0) return;
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.#idle.push(resolve);
-      timer = setTimeout(resolve, forMs);
-    });
-    clearTimeout(timer);
+    await endsWithin(forMs, () => new Promise<void>((resolve) => this.#idle.push(resolve)));
   }
 
   #hold(): () => void {

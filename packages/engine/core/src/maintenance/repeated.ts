@@ -1,3 +1,4 @@
+import { endsWithin } from "../contract/answerWithin.ts";
 import { StratigraphError } from "../contract/errors.ts";
 import { trace } from "../contract/trace.ts";
 import { sleep } from "./sleep.ts";
@@ -37,9 +38,7 @@ export function repeated(work: (signal: AbortSignal) => Promise<unknown>, everyM
 
 /** Stops all of them. Waits for at most `longestMs`, because a tier may never answer; traces if something was left behind. */
 export async function stopAll(all: Iterable<Repeated>, longestMs: number): Promise<void> {
-  const waiting = new AbortController();
-  const stopped = Promise.all([...all].map((one) => one.stop())).finally(() => waiting.abort());
-  await Promise.race([stopped, sleep(longestMs, waiting.signal)]);
-  if (!waiting.signal.aborted)
+  const stopped = () => Promise.all([...all].map((one) => one.stop()));
+  if (!(await endsWithin(longestMs, stopped)))
     trace({ type: "maintenance", what: "left behind", data: { afterMs: longestMs } });
 }

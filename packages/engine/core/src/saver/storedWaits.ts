@@ -1,9 +1,9 @@
+import { answerWithin } from "../contract/answerWithin.ts";
 import { checkOptions, kindOf, type OptionNames } from "../contract/checkOptions.ts";
 import { InvalidOptionError, StratigraphError } from "../contract/errors.ts";
 import { addressKey } from "../contract/keys.ts";
 import { waitMsOf, type Duration } from "../contract/units.ts";
 import type { Address, Tier } from "../contract/tier.ts";
-import { onAbort } from "./onAbort.ts";
 
 /** The first pause between two looks into the storage, and the longest. Milliseconds. */
 const [firstPauseMs, longestPauseMs] = [50, 1000];
@@ -82,17 +82,11 @@ export class StoredWaits {
     if (this.#isKnown(at)) return;
     const stop = new AbortController();
     const outage: { error?: unknown } = {};
-    let timer: NodeJS.Timeout | undefined;
-    let ends: (() => void) | undefined;
-    const over = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(notDurable(at, timeoutMs, outage.error)), timeoutMs);
-      if (signal !== undefined) ends = onAbort(signal, () => reject(signal.reason));
-    });
+    const found = () => this.#found(at, stop.signal, outage, neverComes);
+    const late = () => notDurable(at, timeoutMs, outage.error);
     try {
-      await Promise.race([over, this.#found(at, stop.signal, outage, neverComes)]);
+      await answerWithin(timeoutMs, found, late, signal);
     } finally {
-      clearTimeout(timer);
-      ends?.();
       stop.abort();
     }
   }

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { answerWithin } from "../../src/contract/answerWithin.ts";
 
@@ -18,14 +19,18 @@ test("where the signal is aborted already, the call isn't made", async () => {
   expect(made).toBe(0);
 });
 
-test("a signal that is aborted behind the answer changes nothing, and isn't listened to any more", async () => {
+test("however many wait by one signal, it has one listener, and none once they have their answers", async () => {
   const aborting = new AbortController();
-  let listeners = 0;
   const { signal } = aborting;
-  const [add, remove] = [signal.addEventListener.bind(signal), signal.removeEventListener.bind(signal)];
-  signal.addEventListener = (...all: Parameters<typeof add>) => ((listeners += 1), add(...all));
-  signal.removeEventListener = (...all: Parameters<typeof remove>) => ((listeners -= 1), remove(...all));
-  expect(await answerWithin(60_000, () => Promise.resolve("answer"), late, signal)).toBe("answer");
-  aborting.abort();
-  expect(listeners).toBe(0);
+  let answer = (): void => undefined;
+  const call = () => new Promise<void>((resolve) => (answer = resolve));
+  const first = answerWithin(60_000, call, late, signal);
+  const others = [1, 2].map(() => answerWithin(60_000, () => new Promise(() => {}), late, signal));
+  const listeners = () => getEventListeners(signal, "abort").length;
+  answer();
+  await first;
+  expect(listeners()).toBe(1);
+  aborting.abort(new Error("nobody waits any more"));
+  for (const other of others) await expect(other).rejects.toThrow("nobody waits any more");
+  expect(listeners()).toBe(0);
 });

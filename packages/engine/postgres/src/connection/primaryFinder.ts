@@ -1,3 +1,5 @@
+import { endsWithin } from "@stratigraph/core/internal";
+
 /** What a server says of itself. */
 export interface ServerState {
   readonly writable: boolean;
@@ -50,9 +52,7 @@ export class PrimaryFinder {
     } catch (error) {
       throw reasonOf(error as AggregateError);
     }
-    let timer: NodeJS.Timeout | undefined;
-    await Promise.race([all, new Promise((resolve) => (timer = setTimeout(resolve, graceMs)))]);
-    clearTimeout(timer);
+    await endsWithin(graceMs, () => all);
     const latest = found.reduce((best, next) => (next.timeline > best.timeline ? next : best));
     if (latest.timeline < this.#latest)
       throw new NoPrimaryError(

@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { InvalidOptionError } from "@stratigraph/core";
-import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
+import { checkOptions, endsWithin, type OptionNames } from "@stratigraph/core/internal";
 import type { DrainReport, Service } from "./service.ts";
 
 /** Options of `drainOnSignals`. */
@@ -41,11 +41,6 @@ export function drainOnSignals(service: Service, options: DrainOnSignalsOptions 
 
 async function shutDown(service: Service, onReport: DrainOnSignalsOptions["onReport"]): Promise<void> {
   const report = await service.drain();
-  await Promise.race([
-    Promise.resolve(report)
-      .then(onReport)
-      .catch(() => undefined),
-    new Promise((resolve) => setTimeout(resolve, reportMs)),
-  ]);
+  await endsWithin(reportMs, () => onReport?.(report)).catch(() => undefined);
   process.exit(report.ok ? 0 : 1);
 }

@@ -1,3 +1,5 @@
+import { endsWithin } from "@stratigraph/core/internal";
+
 /** What one step of a shutdown did. */
 export interface DrainStep {
   /**
@@ -30,23 +32,14 @@ export async function drainStep(
   work: () => unknown,
 ): Promise<DrainStep> {
   const beganMs = performance.now();
-  let timer: NodeJS.Timeout | undefined;
-  const timeIsUp = new Promise<"late">((resolve) => {
-    timer = setTimeout(() => resolve("late"), limitMs);
-  });
   const result = (rest: Pick<DrainStep, "outcome" | "error" | "why">): DrainStep => ({
     ...step,
     ...rest,
     ms: Math.round(performance.now() - beganMs),
   });
   try {
-    const done = Promise.resolve()
-      .then(work)
-      .then(() => "done" as const);
-    return result({ outcome: await Promise.race([done, timeIsUp]) });
+    return result({ outcome: (await endsWithin(limitMs, work)) ? "done" : "late" });
   } catch (error) {
     return result({ outcome: "failed", error, why: String(error) });
-  } finally {
-    clearTimeout(timer);
   }
 }
