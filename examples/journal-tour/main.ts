@@ -149,7 +149,7 @@ try {
       journal,
       { configurable: { thread_id: "reminders" } },
       invoices,
-      { id: "reminders of May", key: ({ number }) => number, effects: "idempotent", every: 50 },
+      { id: "reminders of May", key: ({ number }) => number, effects: "idempotent", recordEvery: 50 },
       (invoice) => send(invoice),
     );
   // #endregion

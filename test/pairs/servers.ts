@@ -50,7 +50,8 @@ export async function openServers(): Promise<Servers> {
     const server = world.machine("redis");
     return {
       shelf: shelfOf(world, keys, () => keys.setBack([])),
-      reach: (process) => world.connect(process, server, realTier(world, redis({ client, keyPrefix, ttl }))),
+      reach: (process) =>
+        world.connect(process, server, realTier(world, redis({ client, prefix: keyPrefix, ttl }))),
     };
   };
   const empty = (world: World, storage: Storage): Storage => ({

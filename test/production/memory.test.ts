@@ -17,7 +17,7 @@ test.skipIf(!available.postgres || !available.redis)(
   "an instance holds as much memory after many turns as after few",
   async () => {
     const [database, place] = await Promise.all([freshDatabase(), sharedRedis()]);
-    const hot = `${place.url}?ttl=1m&keyPrefix=${encodeURIComponent(place.keyPrefix)}`;
+    const hot = `${place.url}?ttl=1m&prefix=${encodeURIComponent(place.keyPrefix)}`;
     const child = runChild<Message>(join(import.meta.dirname, "turnsChild.ts"), [
       database.url,
       hot,

@@ -44,7 +44,7 @@ test("a prolongation that arrives after the lock was given back keeps nobody wai
     await ended;
     await prolonging.release();
     await world.pass(1);
-    expect(await b.run(() => withThread(ofB, "t", async () => "mine", { wait: "0ms" }))).toBe("mine");
+    expect(await b.run(() => withThread(ofB, "t", async () => "mine", { waitFor: "0ms" }))).toBe("mine");
   });
 });
 
@@ -88,7 +88,7 @@ test("a run that gave up waiting for another one of its process leaves the turn 
     const { a, ofA } = processes(world);
     const { held, ended, finish } = holding(a, ofA);
     await held;
-    const run = (wait: `${number}s`) => a.run(() => withThread(ofA, "t", async () => "mine", { wait }));
+    const run = (waitFor: `${number}s`) => a.run(() => withThread(ofA, "t", async () => "mine", { waitFor }));
     const [impatient, patient] = [run("1s"), run("40s")];
     await expect(impatient).rejects.toMatchObject({ code: "THREAD_BUSY" });
     finish();
@@ -109,6 +109,6 @@ test("a run that is ended while the lock is taken doesn't begin, and gives it ba
     await taking.release();
     await expect(run).rejects.toThrow("nobody waits for it");
     expect(began).toBe(false);
-    expect(await b.run(() => withThread(ofB, "t", async () => "mine", { wait: "0ms" }))).toBe("mine");
+    expect(await b.run(() => withThread(ofB, "t", async () => "mine", { waitFor: "0ms" }))).toBe("mine");
   });
 });

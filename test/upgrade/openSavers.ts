@@ -13,7 +13,7 @@ export interface Place {
 export async function openSavers(place: Place) {
   const alone = PostgresSaver.fromConnString(place.url, { schema: "alone" });
   const stack = new TieredSaver({
-    hot: [memory(), redis({ url: place.redis, keyPrefix: place.keyPrefix, ttl: "30m" })],
+    hot: [memory(), redis({ url: place.redis, prefix: place.keyPrefix, ttl: "30m" })],
     warm: postgres({ url: place.url, schema: "stack" }),
   });
   const savers = { PostgresSaver: alone, "memory>redis>postgres": stack };

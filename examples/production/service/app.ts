@@ -79,7 +79,7 @@ export async function createApp(parts: AppParts): Promise<{ app: Hono; service: 
             for (const node of Object.keys(step as object)) tell(node);
         },
         // After this time the threads of an instance that died go to others.
-        { wait: "15s", lease: "10s", signal: counted.signal },
+        { waitFor: "15s", leaseFor: "10s", signal: counted.signal },
       );
     const steps = new ReadableStream<string>({
       start: (controller) =>

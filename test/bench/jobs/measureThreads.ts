@@ -48,7 +48,7 @@ export async function job({ places, visits, rounds }: MeasureInput): Promise<Mea
     samples.set(what, all);
   };
   const savers = places.map(
-    (place) => new PostgresSaver(openPlace(place), undefined, { keepLast: 20, batch: 5, pause: "0ms" }),
+    (place) => new PostgresSaver(openPlace(place), undefined, { keepLast: 20, maxThreads: 5, pause: "0ms" }),
   );
   const random = randomNumbers(5);
   const orders = places.map(({ threads }) => sample(threads, WARM_UP + visits, random));

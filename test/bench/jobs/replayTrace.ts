@@ -41,7 +41,7 @@ export async function job({ trace, replays }: ReplayInput): Promise<ReplayResult
 async function replay(uses: readonly ThreadUse[], { policy: name, ttlMs }: Replayed): Promise<ReplayResult> {
   let nowMs = 0;
   const clock = (): number => nowMs;
-  const hot = memory({ maxSize: "8gb", maxIdle: `${ttlMs}ms`, clock });
+  const hot = memory({ maxSize: "8gb", forgetAfter: `${ttlMs}ms`, clock });
   const stack = new TierStack({
     hot,
     warm: new MemoryTier(clock),

@@ -74,8 +74,8 @@ export const maintenanceMutants: readonly Mutant[] = [
     kind: "guard",
     what: "another default of batch: one maintenance looks at ten times as many threads",
     file: "packages/engine/core/src/maintenance/retentionOptions.ts",
-    find: "batch = 100,",
-    replace: "batch = 1000,",
+    find: "maxThreads = 100,",
+    replace: "maxThreads = 1000,",
     tests: simulation,
   },
   {

@@ -63,8 +63,8 @@ export const serviceMutants: readonly Mutant[] = [
     kind: "guard",
     what: "another default of lease: the thread of a process that died stays locked for an hour",
     file: "packages/tools/service/src/lock/withThreadOptions.ts",
-    find: 'lease = "30s"',
-    replace: 'lease = "1h"',
+    find: 'leaseFor = "30s"',
+    replace: 'leaseFor = "1h"',
     tests: ["test/simulation/threadLock.test.ts"],
   },
   {

@@ -97,7 +97,7 @@ export const tieredMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a tier that was down for a day isn't tried for another one",
     file: "packages/engine/tiered/src/breaker.ts",
-    find: "Math.min(this.#settings.longestOpenMs, this.#openForMs * 2)",
+    find: "Math.min(this.#settings.maxOpenForMs, this.#openForMs * 2)",
     replace: "this.#openForMs * 2",
     tests: ["test/simulation/hot.test.ts"],
   },
@@ -195,7 +195,7 @@ export const tieredMutants: readonly Mutant[] = [
   {
     id: "ti25",
     kind: "guard",
-    what: "an archived thread whose retain is over is deleted although somebody goes on with it",
+    what: "an archived thread whose deleteArchivedAfter is over is deleted although somebody goes on with it",
     file: "packages/engine/tiered/src/archiving.ts",
     find: "else if (!deletesUnchanged(stack) || !(await stack.deleteUnchanged(threadId, revision))) return false;",
     replace: "else await stack.deleteThread(threadId);",

@@ -18,7 +18,7 @@ export const tieredFaults: readonly Mutant[] = [
     kind: "fault",
     what: "the pause of a dead tier grows without a limit",
     file: `${src}/breaker.ts`,
-    find: "Math.min(this.#settings.longestOpenMs, this.#openForMs * 2)",
+    find: "Math.min(this.#settings.maxOpenForMs, this.#openForMs * 2)",
     replace: "this.#openForMs * 2",
     tests: [`${test}/breaker.test.ts`],
   },

@@ -18,7 +18,7 @@ export interface DatabaseOptions {
    */
   readonly statementTimeout?: Duration | undefined;
   /** How many calls may be under way or wait at once; further calls fail with "OVERLOADED". Default 10,000. */
-  readonly maxQueue?: number | undefined;
+  readonly maxCalls?: number | undefined;
 }
 
 /** Options of every way to open PostgreSQL. */
@@ -53,7 +53,7 @@ export interface SetupSqlOptions {
 export const databaseNames: OptionNames<DatabaseOptions> = {
   schema: true,
   statementTimeout: true,
-  maxQueue: true,
+  maxCalls: true,
 };
 export const postgresNames: OptionNames<PostgresOptions> = { ...databaseNames, retryFor: true };
 export const postgresSaverNames: OptionNames<PostgresSaverOptions> = {
@@ -101,11 +101,11 @@ export function isPool(value: unknown): value is PgPool {
 export function resolveDatabaseOptions(options: DatabaseOptions): {
   readonly schema: string;
   readonly statementTimeoutMs: number;
-  readonly maxQueue: number;
+  readonly maxCalls: number;
 } {
-  const { maxQueue = 10_000, schema = "stratigraph", statementTimeout = "10s" } = options;
-  if (!Number.isInteger(maxQueue) || maxQueue < 1)
-    throw new InvalidOptionError("maxQueue", maxQueue, "Use a whole number, 1 or more.");
+  const { maxCalls = 10_000, schema = "stratigraph", statementTimeout = "10s" } = options;
+  if (!Number.isInteger(maxCalls) || maxCalls < 1)
+    throw new InvalidOptionError("maxCalls", maxCalls, "Use a whole number, 1 or more.");
   const statementTimeoutMs = waitMsOf("statementTimeout", statementTimeout);
   if (statementTimeoutMs < 1)
     throw new InvalidOptionError(
@@ -113,5 +113,5 @@ export function resolveDatabaseOptions(options: DatabaseOptions): {
       statementTimeout,
       "Every call needs some time; use 1ms or more.",
     );
-  return { schema, statementTimeoutMs, maxQueue };
+  return { schema, statementTimeoutMs, maxCalls };
 }

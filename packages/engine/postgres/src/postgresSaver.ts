@@ -239,7 +239,7 @@ function openedFrom(
   });
   if (isTier(source)) {
     const advice = "The tier has its own: pass it to postgres() or pglite().";
-    const ofTier = { schema: advice, retryFor: advice, statementTimeout: advice, maxQueue: advice };
+    const ofTier = { schema: advice, retryFor: advice, statementTimeout: advice, maxCalls: advice };
     checkOptions<SaverOptions>("PostgresSaver over a tier", options, saverOptionNames, ofTier);
     return { tier: source, saverOptions: saverOptions(options ?? {}) };
   }

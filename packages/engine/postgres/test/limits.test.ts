@@ -31,7 +31,7 @@ async function failure(work: Promise<unknown>): Promise<Error> {
 
 test("a slow server: so many calls wait, the next ones are refused, and the waiting ones are done", async () => {
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
-  const saver = new PostgresSaver({ pool, maxQueue: 5 });
+  const saver = new PostgresSaver({ pool, maxCalls: 5 });
   await saver.setup();
   const locker = await pool.connect();
   await locker.query("begin; lock table stratigraph.threads in access exclusive mode");
@@ -49,7 +49,7 @@ test("a slow server: so many calls wait, the next ones are refused, and the wait
     ...Array.from({ length: 7 }, () => "rejected"),
   ]);
   const refused = results.at(-1) as PromiseRejectedResult;
-  expect(refused.reason).toMatchObject({ code: "OVERLOADED", data: { maxQueue: 5 } });
+  expect(refused.reason).toMatchObject({ code: "OVERLOADED", data: { maxCalls: 5 } });
   expect(String(refused.reason)).toContain("Slow the writers down");
   for (let n = 0; n < 12; n += 1) expect((await saver.getTuple(at(`t${n}`))) !== undefined).toBe(n < 5);
   await pool.end();

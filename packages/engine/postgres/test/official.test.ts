@@ -106,7 +106,7 @@ test.each([
   ["Invalid option pool", () => new PostgresSaver({} as never)],
   ["Invalid option pool", () => new PostgresSaver({ pool: {} as never })],
   ["Invalid option url", () => PostgresSaver.fromConnString("")],
-  ["Invalid option maxQueue", () => PostgresSaver.fromConnString("postgres://x", { maxQueue: 0 })],
+  ["Invalid option maxCalls", () => PostgresSaver.fromConnString("postgres://x", { maxCalls: 0 })],
   [
     "Invalid option retryFor",
     () => PostgresSaver.fromConnString("postgres://x", { retryFor: "soon" as never }),

@@ -135,10 +135,10 @@ test(
 );
 
 test(
-  "a pool whose connections others hold: waiting for one has an end, and abandoned calls count against maxQueue",
+  "a pool whose connections others hold: waiting for one has an end, and abandoned calls count against maxCalls",
   async () => {
     const pool = new pg.Pool({ connectionString: database.url, max: 1 });
-    const saver = new PostgresSaver({ pool, retryFor: "100ms", statementTimeout: "500ms", maxQueue: 3 });
+    const saver = new PostgresSaver({ pool, retryFor: "100ms", statementTimeout: "500ms", maxCalls: 3 });
     await saver.setup();
     const holder = await pool.connect();
     const codes: unknown[] = [];
@@ -240,7 +240,7 @@ test("setup through a silent wire, and end() with calls that hang, have an end",
 });
 
 describe("embedded", () => {
-  const embedded = async (options: { statementTimeout: "1s" | "2s"; maxQueue?: number }) => {
+  const embedded = async (options: { statementTimeout: "1s" | "2s"; maxCalls?: number }) => {
     const folder = await embeddedFolder();
     onTestFinished(() => rm(folder, { recursive: true }));
     const database = await PGlite.create(join(folder, "data"));
@@ -287,7 +287,7 @@ describe("embedded", () => {
   );
 
   test("so many calls wait, the next ones are refused, and the waiting ones are done", async () => {
-    const { database, saver } = await embedded({ statementTimeout: "2s", maxQueue: 5 });
+    const { database, saver } = await embedded({ statementTimeout: "2s", maxCalls: 5 });
     const letGo = await hold(database);
     const calls = Promise.allSettled(Array.from({ length: 12 }, () => saver.getTuple(at("t"))));
     await letGo();
@@ -296,7 +296,7 @@ describe("embedded", () => {
       ...Array.from({ length: 5 }, () => "fulfilled"),
       ...Array.from({ length: 7 }, () => "rejected"),
     ]);
-    expect(results.at(-1)).toMatchObject({ reason: { code: "OVERLOADED", data: { maxQueue: 5 } } });
+    expect(results.at(-1)).toMatchObject({ reason: { code: "OVERLOADED", data: { maxCalls: 5 } } });
     await saver.end();
   });
 

@@ -78,9 +78,9 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "units",
   ],
   [
-    "fromConnString: maxQueue 0",
-    () => call(PostgresSaver.fromConnString, url, { maxQueue: 0 }),
-    "maxQueue",
+    "fromConnString: maxCalls 0",
+    () => call(PostgresSaver.fromConnString, url, { maxCalls: 0 }),
+    "maxCalls",
     "1 or more",
   ],
   [
@@ -170,7 +170,7 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "takes an object of folder, schema",
   ],
   ["pglite(): path", () => call(pglite, { path: "./data" }), "path", "Write folder"],
-  ["pglite(): maxQueue 0", () => call(pglite, { maxQueue: 0 }), "maxQueue", "1 or more"],
+  ["pglite(): maxCalls 0", () => call(pglite, { maxCalls: 0 }), "maxCalls", "1 or more"],
   [
     "embedded: no time for statements",
     () => call(PostgresSaver.embedded, "./data", { statementTimeout: "0ms" }),
@@ -252,7 +252,7 @@ describe("right calls pass", () => {
   });
 
   test("with options beside the pool, after a tier, embedded", () => {
-    const beside = new PostgresSaver({ pool: own, schema: "mine", serde, conflict: "throw", maxQueue: 5 });
+    const beside = new PostgresSaver({ pool: own, schema: "mine", serde, conflict: "throw", maxCalls: 5 });
     expect([beside.serde, beside.tier.schema]).toEqual([serde, "mine"]);
     const over = new PostgresSaver(postgres({ pool: own, retryFor: "1s" }), serde, { conflict: "branch" });
     expect(over.serde).toBe(serde);
@@ -263,7 +263,7 @@ describe("right calls pass", () => {
   });
 
   test("undefined is as good as absent", () => {
-    expect(PostgresSaver.fromConnString(url, { schema: undefined, maxQueue: undefined }).tier.schema).toBe(
+    expect(PostgresSaver.fromConnString(url, { schema: undefined, maxCalls: undefined }).tier.schema).toBe(
       "stratigraph",
     );
     expect(make(own, undefined, undefined)).toBeInstanceOf(TierSaver);

@@ -61,7 +61,7 @@ const advice: readonly (readonly [pattern: RegExp, code: ErrorCode, sentence: st
   [
     /WRONGTYPE/,
     "MISCONFIGURED",
-    "A key under this prefix belongs to something else: use a keyPrefix of your own.",
+    "A key under this prefix belongs to something else: use a prefix of your own.",
   ],
   [
     /unknown (redis )?command|eval.*not allowed/i,

@@ -16,7 +16,7 @@ export class KeyNames {
   constructor(prefix: string) {
     if (/[{}]/.test(prefix)) {
       throw new InvalidOptionError(
-        "keyPrefix",
+        "prefix",
         prefix,
         "Leave braces out: Redis Cluster takes what stands in them for the hash tag.",
       );

@@ -60,7 +60,7 @@ export function redisAdvice(options: unknown): OptionAdvice {
     // LangGraph's own saver counts in minutes.
     defaultTTL: `Write ttl: "${minutes}m".`,
     defaultTtl: `Write ttl: "${minutes}m".`,
-    prefix: "Write keyPrefix.",
+    keyPrefix: "Write prefix.",
     rootNodes: "Write cluster, or use RedisSaver.fromCluster.",
     nodes: "Write cluster, or use RedisSaver.fromCluster.",
     timeout: "Write commandTimeout.",
@@ -81,18 +81,18 @@ export function resolveRedisOptions(options: RedisSource & RedisOptions): Resolv
   const {
     ttl = inUrl.ttl ?? "never",
     refreshOnRead = inUrl.refreshOnRead ?? true,
-    keyPrefix = inUrl.keyPrefix ?? "stratigraph:",
+    prefix = inUrl.prefix ?? "stratigraph:",
     commandTimeout = inUrl.commandTimeout ?? "2s",
   } = options;
   if (typeof refreshOnRead !== "boolean")
     throw new InvalidOptionError("refreshOnRead", typeof refreshOnRead, "Pass true or false.");
-  if (typeof keyPrefix !== "string")
-    throw new InvalidOptionError("keyPrefix", typeof keyPrefix, 'Pass a string, for example "stratigraph:".');
+  if (typeof prefix !== "string")
+    throw new InvalidOptionError("prefix", typeof prefix, 'Pass a string, for example "stratigraph:".');
   const ttlMs = ttl === "never" ? 0 : positive("ttl", ttl);
   return {
     ttlMs,
     refreshMs: refreshOnRead ? ttlMs : 0,
-    keys: new KeyNames(keyPrefix),
+    keys: new KeyNames(prefix),
     commandTimeoutMs: positive("commandTimeout", commandTimeout, waitMsOf),
     server,
   };

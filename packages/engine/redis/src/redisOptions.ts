@@ -8,7 +8,7 @@ export interface RedisOptions {
   /** Whether reading a thread restarts its `ttl`. Default true. */
   readonly refreshOnRead?: boolean | undefined;
   /** The prefix of every key. Default "stratigraph:". */
-  readonly keyPrefix?: string | undefined;
+  readonly prefix?: string | undefined;
   /** How long a command may take before it fails with "UNAVAILABLE"; every 8 MiB that it transfers adds a second. Default "2s". */
   readonly commandTimeout?: Duration | undefined;
 }
@@ -17,6 +17,6 @@ export interface RedisOptions {
 export const redisNames: OptionNames<RedisOptions> = {
   ttl: true,
   refreshOnRead: true,
-  keyPrefix: true,
+  prefix: true,
   commandTimeout: true,
 };

@@ -54,7 +54,7 @@ export function parseRedisUrl(text: unknown): RedisUrl {
     options: {
       ttl: valueOf(params, "ttl") as Duration | "never" | undefined,
       refreshOnRead: flag(params, "refreshOnRead"),
-      keyPrefix: valueOf(params, "keyPrefix"),
+      prefix: valueOf(params, "prefix"),
       commandTimeout: valueOf(params, "commandTimeout") as Duration | undefined,
     },
   };

@@ -21,7 +21,7 @@ const connect = () => {
 };
 const client = connect();
 let prefixes = 0;
-const options = () => ({ client, keyPrefix: `p${(prefixes += 1)}:` });
+const options = () => ({ client, prefix: `p${(prefixes += 1)}:` });
 
 afterAll(async () => {
   client.disconnect();
@@ -60,12 +60,12 @@ test("fromCluster opens a client of its own, which end() closes", async () => {
   const keyPrefix = `from ${(prefixes += 1)}:`;
   const saver = await RedisSaver.fromCluster(
     cluster.nodes.slice(0, 1).map(({ port }) => ({ url: `redis://127.0.0.1:${port}` })),
-    { keyPrefix, ttl: "1h" },
+    { prefix: keyPrefix, ttl: "1h" },
   );
   const ids = Array.from({ length: 20 }, (_, n) => `thread ${n}`);
   for (const threadId of ids) await saver.tier.append(put(threadId, "c1"));
   await saver.end();
-  const others = redis({ client, keyPrefix });
+  const others = redis({ client, prefix: keyPrefix });
   for (const threadId of ids) expect((await others.peek({ threadId, namespace: "" })).head).toBe("c1");
 });
 

@@ -9,7 +9,7 @@ testTier(
   async () => {
     const { url, keyPrefix } = await sharedRedis();
     const client = new Redis(url);
-    const open = async () => redis({ client, keyPrefix });
+    const open = async () => redis({ client, prefix: keyPrefix });
     return {
       tier: await open(),
       reopen: open,
@@ -23,9 +23,9 @@ testTier(
   "redis, with expiry",
   async () => {
     const { url, keyPrefix } = await sharedRedis();
-    const tiers = new Set([redis({ url, keyPrefix, ttl: "1h" })]);
+    const tiers = new Set([redis({ url, prefix: keyPrefix, ttl: "1h" })]);
     const reopen = async () => {
-      const tier = redis({ url, keyPrefix, ttl: "1h" });
+      const tier = redis({ url, prefix: keyPrefix, ttl: "1h" });
       tiers.add(tier);
       return tier;
     };

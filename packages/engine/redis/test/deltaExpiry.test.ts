@@ -10,7 +10,7 @@ import { RedisSaver } from "../src/index.ts";
 
 const { url, keyPrefix } = await sharedRedis();
 const client = new Redis(url);
-const open = () => new RedisSaver({ client, keyPrefix, ttl: "1h" });
+const open = () => new RedisSaver({ client, prefix: keyPrefix, ttl: "1h" });
 afterAll(() => client.disconnect());
 
 const append = (state: string[], writes: string[][]): string[] => [...state, ...writes.flat()];

@@ -8,8 +8,8 @@ testDifferential(
   async () => {
     const { url, keyPrefix } = await sharedRedis();
     const savers = [
-      await RedisSaver.fromUrl(url, { keyPrefix }),
-      await RedisSaver.fromUrl(url, { keyPrefix }),
+      await RedisSaver.fromUrl(url, { prefix: keyPrefix }),
+      await RedisSaver.fromUrl(url, { prefix: keyPrefix }),
     ] as const;
     let opened = 0;
     return {

@@ -154,7 +154,7 @@ test("a full server that evicts nothing refuses whole writes, still reads, and l
 test("a server that evicts: a thread is there whole or not at all", async () => {
   server = await startRedis({ maxmemory: "8mb", extraArgs: ["--maxmemory-samples", "3"] });
   const client = new Redis(server.url);
-  const tier = redis({ client, keyPrefix: "e:" });
+  const tier = redis({ client, prefix: "e:" });
   try {
     for (let n = 0; n < 200; n += 1) {
       const value = blob(`value ${n}`, 60_000);

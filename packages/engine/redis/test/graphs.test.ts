@@ -9,7 +9,7 @@ const open = async (serde?: SerializerProtocol) => {
   const { url, keyPrefix } = await sharedRedis();
   const savers: RedisSaver[] = [];
   const second = async () => {
-    const saver = await RedisSaver.fromUrl(url, { keyPrefix, serde });
+    const saver = await RedisSaver.fromUrl(url, { prefix: keyPrefix, serde });
     savers.push(saver);
     return saver;
   };

@@ -22,7 +22,7 @@ let tests = 0;
 beforeEach(() => {
   tests += 1;
   prefix = `${keyPrefix}${tests}:`;
-  other = redis({ client, keyPrefix: prefix });
+  other = redis({ client, prefix: prefix });
 });
 
 /** A process in which `work` is done once, right before the first command that is asked for. */
@@ -33,7 +33,7 @@ function before(isMeant: (command: string, args: readonly unknown[]) => boolean,
     isDone = true;
     await work();
   });
-  return redis({ client: slow, keyPrefix: prefix });
+  return redis({ client: slow, prefix: prefix });
 }
 
 /** As {@link before}, right after the first reply to such a command. */
@@ -48,7 +48,7 @@ function after(command: string, work: () => unknown) {
       await work();
     },
   );
-  return redis({ client: slow, keyPrefix: prefix });
+  return redis({ client: slow, prefix: prefix });
 }
 
 /** The append of a checkpoint by a run. */
@@ -70,7 +70,7 @@ async function ofRuns(): Promise<string[]> {
 
 /** A run that wrote to a thread long ago, which is gone. */
 async function oldRun(threadId: string): Promise<void> {
-  await redis({ client, keyPrefix: prefix }).append(ofRun(threadId, "c1"));
+  await redis({ client, prefix: prefix }).append(ofRun(threadId, "c1"));
   await client.del(`${prefix}t:{${threadId}}`, `${prefix}i:{${threadId}}`);
   await client.zadd(`${prefix}runs`, 1000, "run");
 }

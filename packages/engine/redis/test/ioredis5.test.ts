@@ -12,7 +12,7 @@ import { blob, put } from "./fixtures.ts";
 const { url, keyPrefix } = await sharedRedis();
 const client = new Redis5(url);
 let prefixes = 0;
-const options = () => ({ client, keyPrefix: `${keyPrefix}five ${(prefixes += 1)}:` });
+const options = () => ({ client, prefix: `${keyPrefix}five ${(prefixes += 1)}:` });
 
 afterAll(() => client.disconnect());
 

@@ -7,7 +7,7 @@ import { at, blob, put, watched } from "./fixtures.ts";
 
 const { url, keyPrefix } = await sharedRedis();
 const client = new Redis(url);
-const tier = redis({ client, keyPrefix, ttl: "1h", refreshOnRead: false });
+const tier = redis({ client, prefix: keyPrefix, ttl: "1h", refreshOnRead: false });
 afterAll(() => client.disconnect());
 
 const hourMs = 3_600_000;
@@ -109,7 +109,7 @@ test("a large value that is replaced between the script that names it and its fe
       };
       expect(await tier.remove({ threadId: "large", revision, ...gone })).toBe(true);
     }),
-    keyPrefix,
+    prefix: keyPrefix,
   });
   const { head, checkpoint } = await reader.read(root("large"));
   expect([head, [...(checkpoint?.blobs.keys() ?? [])]]).toEqual(["c1", [value.hash]]);

@@ -36,6 +36,5 @@ test("two copies at once have keys of their own", () => {
 });
 
 test("a prefix with braces, which would be the hash tag of every key, is refused", () => {
-  for (const prefix of ["{app}:", "app{", "}"])
-    expect(() => new KeyNames(prefix)).toThrow(/keyPrefix.*braces/s);
+  for (const prefix of ["{app}:", "app{", "}"]) expect(() => new KeyNames(prefix)).toThrow(/prefix.*braces/s);
 });

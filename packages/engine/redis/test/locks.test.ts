@@ -9,7 +9,7 @@ const dayMs = 24 * hourMs;
 
 const { url, keyPrefix } = await sharedRedis();
 const client = new Redis(url);
-const tier = redis({ client, keyPrefix });
+const tier = redis({ client, prefix: keyPrefix });
 afterAll(() => client.disconnect());
 
 test.each([

@@ -39,7 +39,7 @@ describe("what can't heal by itself fails at open, and says what to do", () => {
     const cluster = await startRedisCluster();
     try {
       const [node] = cluster.nodes;
-      const tiers = Array.from({ length: 12 }, (_, n) => redis({ url: node!.url, keyPrefix: `${n}:` }));
+      const tiers = Array.from({ length: 12 }, (_, n) => redis({ url: node!.url, prefix: `${n}:` }));
       const ends = await Promise.allSettled(tiers.map((tier) => tier.setup()));
       const failed = ends.filter((end) => end.status === "rejected");
       expect(failed.length).toBeGreaterThan(0);
@@ -122,7 +122,7 @@ test("a value of 100 MB gets the time that its bytes take, on its way there and 
       return reply;
     },
   };
-  const tier = redis({ client: slow, keyPrefix, commandTimeout: "1s" });
+  const tier = redis({ client: slow, prefix: keyPrefix, commandTimeout: "1s" });
   await tier.append(put("t", "c1", undefined, [large]));
   const { checkpoint } = await tier.read(at("t", "c1"));
   expect(checkpoint?.blobs.get(large.hash)?.bytes.length).toBe(100_000_000);
@@ -139,7 +139,7 @@ test("a value of 100 MB gets the time that its bytes take, on its way there and 
 describe("sweep", () => {
   test("takes names of threads that are gone, also those that runs wrote to; leaves what is young", async () => {
     // Without expiry: where threads expire, writes take such names away too, at random.
-    const tier = redis({ client, keyPrefix: fresh() });
+    const tier = redis({ client, prefix: fresh() });
     const runOf = (threadId: string) => {
       const request = put(threadId, "c1");
       return { ...request, records: request.records.map((record) => ({ ...record, runId: "run" })) };
@@ -162,7 +162,7 @@ describe("sweep", () => {
 
   test("a call does a bounded part, and the next ones go on", async () => {
     const keyPrefix = fresh();
-    const tier = redis({ client, keyPrefix });
+    const tier = redis({ client, prefix: keyPrefix });
     const pipeline = client.pipeline();
     for (let n = 0; n < 1000; n += 1) pipeline.zadd(`${keyPrefix}threads`, n, `gone ${n}`);
     await pipeline.exec();
@@ -183,7 +183,7 @@ test("each call is traced once, with its method, thread and error", async () => 
   const listen = (event: unknown) => events.push(event as TraceEvent);
   subscribe("stratigraph", listen);
   try {
-    const tier = redis({ client, keyPrefix: fresh() });
+    const tier = redis({ client, prefix: fresh() });
     await tier.append(put("t", "c1"));
     await tier.peek(at("t", "c1"));
     for await (const _ of tier.list({ threadId: "t" })) continue;

@@ -9,7 +9,7 @@ import { expireKeys } from "./fixtures.ts";
 
 const { url, keyPrefix } = await sharedRedis();
 const client = new Redis(url);
-const open = (options: RedisSaverOptions = {}) => new RedisSaver({ client, keyPrefix, ...options });
+const open = (options: RedisSaverOptions = {}) => new RedisSaver({ client, prefix: keyPrefix, ...options });
 afterAll(() => client.disconnect());
 
 const text = (name: string) => `${name} `.repeat(100);
@@ -53,7 +53,7 @@ test("a head whose bytes are lost is an error, not an empty thread", async () =>
 
 test("two savers race for a thread: one moves the head, the other is told, nothing is mixed", async () => {
   const clients = [new Redis(url), new Redis(url)];
-  const savers = clients.map((one) => new RedisSaver({ client: one, keyPrefix, conflict: "throw" }));
+  const savers = clients.map((one) => new RedisSaver({ client: one, prefix: keyPrefix, conflict: "throw" }));
   try {
     for (let round = 0; round < 50; round += 1) {
       const thread = { configurable: { thread_id: `race ${round}`, checkpoint_ns: "" } };
@@ -94,7 +94,7 @@ test("deleting the checkpoints of a run finds its threads", async () => {
 });
 
 test("a lease has one holder at a time, and ends by itself", async () => {
-  const tier = redis({ client, keyPrefix });
+  const tier = redis({ client, prefix: keyPrefix });
   const hour = 3_600_000;
   expect(await tier.lease("archive", "one", hour)).toBe(true);
   expect(await tier.lease("archive", "two", hour)).toBe(false);

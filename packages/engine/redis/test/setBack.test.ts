@@ -15,7 +15,7 @@ for (const [name, ttl] of [
       const client = new Redis(url);
       return {
         ...redisBackups(client, keyPrefix),
-        open: async (options) => new RedisSaver({ client, keyPrefix, ttl, ...options }),
+        open: async (options) => new RedisSaver({ client, prefix: keyPrefix, ttl, ...options }),
         close: async () => client.disconnect(),
       };
     },

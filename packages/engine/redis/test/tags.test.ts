@@ -35,7 +35,7 @@ async function named(): Promise<string[]> {
 }
 
 test("a tag's value is in no key's name, and a thread's name leaves its index with the thread", async () => {
-  const tier = redis({ client, keyPrefix: prefix });
+  const tier = redis({ client, prefix: prefix });
   for (const threadId of ["a", "b"]) {
     await tier.tagThread(threadId, [anna]);
     await tier.append(put(threadId, "c1"));
@@ -49,7 +49,7 @@ test("a tag's value is in no key's name, and a thread's name leaves its index wi
 });
 
 test("tags expire with their thread, and other threads' writes clear the index", async () => {
-  const brief = redis({ client, keyPrefix: prefix, ttl: "1s" });
+  const brief = redis({ client, prefix: prefix, ttl: "1s" });
   for (let n = 0; n < 5; n += 1) {
     await brief.tagThread(`t${n}`, [anna]);
     await brief.append(put(`t${n}`, "c1"));
@@ -68,7 +68,7 @@ test("tags expire with their thread, and other threads' writes clear the index",
 });
 
 test("a name too many isn't listed, and goes", async () => {
-  const tier = redis({ client, keyPrefix: prefix });
+  const tier = redis({ client, prefix: prefix });
   await tier.tagThread("tagged", [anna]);
   for (const threadId of ["tagged", "untagged"]) await tier.append(put(threadId, "c1"));
   const [key] = await client.keys(`${prefix}tag:*`);
@@ -78,7 +78,7 @@ test("a name too many isn't listed, and goes", async () => {
 });
 
 test("who found a thread untagged takes no name out that was put in since", async () => {
-  const tier = redis({ client, keyPrefix: prefix });
+  const tier = redis({ client, prefix: prefix });
   await tier.tagThread("t", [anna]);
   await tier.append(put("t", "c1"));
   await client.hdel(`${prefix}t:{t}`, "g");
@@ -94,13 +94,13 @@ test("who found a thread untagged takes no name out that was put in since", asyn
       return reply;
     },
   };
-  expect(await idsOf(redis({ client: slow, keyPrefix: prefix }))).toEqual([]);
+  expect(await idsOf(redis({ client: slow, prefix: prefix }))).toEqual([]);
   expect(tagged).toBe(1);
   expect(await idsOf(tier)).toEqual(["t"]);
 });
 
 test("a tombstone that is tagged lasts until its writer puts a checkpoint", async () => {
-  const tier = redis({ client, keyPrefix: prefix });
+  const tier = redis({ client, prefix: prefix });
   await tier.append(put("t", "c1"));
   await tier.deleteThread("t");
   // Its week is nearly over.
@@ -110,7 +110,7 @@ test("a tombstone that is tagged lasts until its writer puts a checkpoint", asyn
 });
 
 test("without expiry, what was written before a checkpoint that never came expires all the same, and a checkpoint ends that", async () => {
-  const tier = redis({ client, keyPrefix: prefix });
+  const tier = redis({ client, prefix: prefix });
   await tier.tagThread("early", [anna]);
   const left = async (): Promise<number> => await client.pttl(`${prefix}t:{early}`);
   expect(await left()).toBeGreaterThan(6 * 86_400_000);

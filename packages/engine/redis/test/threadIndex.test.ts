@@ -9,7 +9,7 @@ test("a thread that was written since isn't told as an old one, where the index 
   const client = new Redis(url);
   onTestFinished(() => client.disconnect());
   const prefix = `${keyPrefix}lags:`;
-  const tier = redis({ client, keyPrefix: prefix });
+  const tier = redis({ client, prefix: prefix });
   for (const threadId of ["written", "old"]) await tier.append(put(threadId, "c1"));
   for (const threadId of ["written", "old"]) await client.zadd(`${prefix}threads`, 1000, threadId);
   await client.hset(`${prefix}t:{old}`, "at", 1000);

@@ -11,7 +11,7 @@ const { url, keyPrefix } = await sharedRedis();
 const client = new Redis(url);
 afterAll(() => client.disconnect());
 
-const open = (options: RedisOptions = {}) => redis({ client, keyPrefix, ...options });
+const open = (options: RedisOptions = {}) => redis({ client, prefix: keyPrefix, ...options });
 const thread = (threadId: string) => `${keyPrefix}t:{${threadId}}`;
 const index = (threadId: string) => `${keyPrefix}i:{${threadId}}`;
 const root = (threadId: string) => ({ threadId, namespace: "" });
@@ -33,7 +33,7 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 describe("keys", () => {
   test("a thread is two keys with one hash tag, whatever its id", async () => {
     const ids = ["plain-1", "with {braces}", "{}", "nul\0nul", "*?[a]", "ü".repeat(5000), "~", "a/b c"];
-    const tier = redis({ client, keyPrefix: `${keyPrefix}keys:` });
+    const tier = redis({ client, prefix: `${keyPrefix}keys:` });
     for (const threadId of ids) await tier.append(put(threadId, "c1", undefined, [blob(threadId)]));
     const keys = await client.keys(`${keyPrefix}keys:[ti]:*`);
     const tags = keys.map((key) => /^[^{}]*:[ti]:\{([\w.:~-]+)\}$/.exec(key)?.[1]);
@@ -62,13 +62,13 @@ describe("keys", () => {
     const error: unknown = await open()
       .append(put("foreign", "c1"))
       .catch((reason: unknown) => reason);
-    expect(String(error)).toContain("a keyPrefix of your own");
+    expect(String(error)).toContain("a prefix of your own");
     expect(await client.get(thread("foreign"))).toBe("theirs");
   });
 
   test("options that can't be used are refused at once", () => {
-    for (const options of [{ keyPrefix: "a{b}" }, { ttl: "0s" }, { ttl: "15" }, { commandTimeout: "0ms" }])
-      expect(() => open(options as RedisOptions)).toThrow(/Invalid option (keyPrefix|ttl|commandTimeout)/);
+    for (const options of [{ prefix: "a{b}" }, { ttl: "0s" }, { ttl: "15" }, { commandTimeout: "0ms" }])
+      expect(() => open(options as RedisOptions)).toThrow(/Invalid option (prefix|ttl|commandTimeout)/);
     expect(() => redis({} as { url: string })).toThrow(/Invalid option client/);
   });
 });
@@ -155,7 +155,7 @@ describe("expiry", () => {
 
   test("the index of all threads doesn't grow with threads that expired", async () => {
     const prefix = `${keyPrefix}sweep:`;
-    const tier = redis({ client, keyPrefix: prefix, ttl: "5ms" });
+    const tier = redis({ client, prefix: prefix, ttl: "5ms" });
     for (let n = 0; n < 300; n += 1) await tier.append(put(`s${n}`, "c1"));
     expect(await client.zcard(`${prefix}threads`)).toBeLessThan(150);
   });
@@ -222,7 +222,7 @@ describe("calls", () => {
       },
     };
     const tier = open();
-    const counted = redis({ client: counting, keyPrefix });
+    const counted = redis({ client: counting, prefix: keyPrefix });
     await tier.append(put("calls", "c1", undefined, [blob("v")]));
     const batch = { ...at("calls", "c1"), taskId: "t", blobs: [], body: Buffer.from(""), newBlobs: [] };
     // Load the scripts.

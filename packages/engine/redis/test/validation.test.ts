@@ -6,7 +6,7 @@ const initializer = {
   checkpointerName: "@stratigraph/redis RedisSaver",
   createCheckpointer: async () => {
     const { url, keyPrefix } = await sharedRedis();
-    return await RedisSaver.fromUrl(url, { keyPrefix });
+    return await RedisSaver.fromUrl(url, { prefix: keyPrefix });
   },
   destroyCheckpointer: async (saver: RedisSaver) => await saver.end(),
 };

@@ -46,8 +46,8 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
   ["fromUrl: tll", () => fromUrl(url, { tll: "1h" }), "tll", "Did you mean ttl?"],
   ["fromUrl: a number for a duration", () => fromUrl(url, { ttl: 60 }), "ttl", "units"],
   ["fromUrl: a ttl of nothing", () => fromUrl(url, { ttl: "0s" }), "ttl", "at least 1ms"],
-  ["fromUrl: prefix", () => fromUrl(url, { prefix: "a:" }), "prefix", "Write keyPrefix"],
-  ["fromUrl: a prefix that is no text", () => fromUrl(url, { keyPrefix: 5 }), "keyPrefix", "Pass a string"],
+  ["fromUrl: the name of ioredis", () => fromUrl(url, { keyPrefix: "a:" }), "keyPrefix", "Write prefix"],
+  ["fromUrl: a prefix that is no text", () => fromUrl(url, { prefix: 5 }), "prefix", "Pass a string"],
   ["fromUrl: text for true", () => fromUrl(url, { refreshOnRead: "no" }), "refreshOnRead", "true or false"],
   [
     "fromUrl: a password beside the URL",
@@ -91,7 +91,7 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "client",
     "Pass one of ioredis",
   ],
-  ["new: an option after a client", () => make(client, { prefix: "a:" }), "prefix", "Write keyPrefix"],
+  ["new: an option after a client", () => make(client, { keyPrefix: "a:" }), "keyPrefix", "Write prefix"],
   ["new: a client and a URL", () => make({ client, url }), "url", "one of client, url and cluster"],
   ["new: conflcit", () => make({ client, conflcit: "throw" }), "conflcit", "Did you mean conflict?"],
   ["redis(): nothing", () => call(redis), "client", "ioredis client"],
@@ -142,7 +142,7 @@ describe("right calls", () => {
 
   test("options in a URL count, and those beside it count more", async () => {
     const prefix = `${server.keyPrefix}url:`;
-    const tier = redis({ url: `${server.url}/0?ttl=15m&keyPrefix=${encodeURIComponent(prefix)}&family=4` });
+    const tier = redis({ url: `${server.url}/0?ttl=15m&prefix=${encodeURIComponent(prefix)}&family=4` });
     await tier.append(put("thread-of-the-url", "c1"));
     await tier.end();
     const ttls = await ttlOf(prefix);
@@ -150,8 +150,8 @@ describe("right calls", () => {
     for (const ttl of ttls) expect(ttl).toBeGreaterThan(14 * 60_000);
     for (const ttl of ttls) expect(ttl).toBeLessThanOrEqual(15 * 60_000);
     const other = `${server.keyPrefix}beside:`;
-    const saver = await RedisSaver.fromUrl(`${server.url}?ttl=15m&keyPrefix=x`, {
-      keyPrefix: other,
+    const saver = await RedisSaver.fromUrl(`${server.url}?ttl=15m&prefix=x`, {
+      prefix: other,
       ttl: "1h",
     });
     await saver.tier.append(put("thread-of-the-url", "c1"));
@@ -163,11 +163,11 @@ describe("right calls", () => {
 
   test("a database that the server doesn't have is an error, and nothing goes into another one", async () => {
     const keyPrefix = `${server.keyPrefix}nowhere:`;
-    await expect(RedisSaver.fromUrl(`${server.url}/99`, { keyPrefix })).rejects.toMatchObject({
+    await expect(RedisSaver.fromUrl(`${server.url}/99`, { prefix: keyPrefix })).rejects.toMatchObject({
       code: "MISCONFIGURED",
       message: expect.stringContaining("names a database that isn't there") as string,
     });
-    const tier = redis({ url: `${server.url}/99`, keyPrefix });
+    const tier = redis({ url: `${server.url}/99`, prefix: keyPrefix });
     for (let attempt = 0; attempt < 2; attempt += 1)
       await expect(tier.append(put("t", "c1"))).rejects.toMatchObject({ code: "MISCONFIGURED" });
     await tier.end();
@@ -176,7 +176,7 @@ describe("right calls", () => {
 
   test("a database that it has is used", async () => {
     const keyPrefix = `${server.keyPrefix}third:`;
-    const tier = redis({ url: `${server.url}/3`, keyPrefix });
+    const tier = redis({ url: `${server.url}/3`, prefix: keyPrefix });
     await tier.append(put("t", "c1"));
     expect((await tier.peek({ threadId: "t", namespace: "" })).head).toBe("c1");
     await tier.deleteThread("t");

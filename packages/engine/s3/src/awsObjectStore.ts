@@ -57,7 +57,7 @@ export class AwsObjectStore implements ObjectStore {
    */
   constructor(connect: () => Promise<AwsConnection>, options: Omit<S3Options, "client">) {
     this.#connector = new AwsConnector(connect);
-    const { bucket, prefix = "stratigraph", attempts = 4, tags, timeout = "10s" } = options;
+    const { bucket, prefix = "stratigraph", attempts = 4, objectTags, timeout = "10s" } = options;
     this.#bucket = bucket;
     this.#prefix = prefix === "" ? "" : `${prefix.replace(/\/+$/, "")}/`;
     this.#timeoutMs = msOf("timeout", timeout);
@@ -65,7 +65,7 @@ export class AwsObjectStore implements ObjectStore {
     this.#encryption = encryptionOf(options.serverSideEncryption);
     this.#storageClass = options.storageClass as StorageClass | undefined;
     // Not URLSearchParams, which encodes a space as a plus: S3 would take that for part of the tag.
-    const tagging = Object.entries(tags ?? {}).map((tag) => tag.map(encodeURIComponent).join("="));
+    const tagging = Object.entries(objectTags ?? {}).map((tag) => tag.map(encodeURIComponent).join("="));
     this.#written = {
       ...this.#encryption.written,
       ...this.#encryption.always,

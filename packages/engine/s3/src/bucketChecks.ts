@@ -74,7 +74,7 @@ async function lifecycle(
     return {
       status: "problem",
       found: `The lifecycle rule ${named(expiring)} deletes objects of threads${after === undefined ? "" : ` after ${after} days`}, also those that are needed.`,
-      advice: `${rule(expiring)}. To delete idle threads, use retain or deleteAfter.`,
+      advice: `${rule(expiring)}. To delete idle threads, use deleteArchivedAfter or deleteAfter.`,
     };
   }
   const freezing = ours.find(({ Transitions = [] }) =>

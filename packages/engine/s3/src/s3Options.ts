@@ -26,7 +26,7 @@ export interface S3Options {
   /** The storage class of packs, for instance "STANDARD_IA" or "GLACIER_IR". Heads change often and get the bucket's default. */
   readonly storageClass?: string | undefined;
   /** Tags for every object, for lifecycle rules and cost allocation. Default: none. */
-  readonly tags?: Readonly<Record<string, string>> | undefined;
+  readonly objectTags?: Readonly<Record<string, string>> | undefined;
   /** How long one request may take, up to the last byte of its answer; every MiB adds a second. Default "10s". */
   readonly timeout?: Duration | undefined;
   /** How often a request is made at most if its failures may pass. The client's own retries count too. Default 4. */
@@ -40,7 +40,7 @@ export const s3SettingNames: OptionNames<S3Settings> = {
   prefix: true,
   serverSideEncryption: true,
   storageClass: true,
-  tags: true,
+  objectTags: true,
   timeout: true,
   attempts: true,
 };
@@ -62,6 +62,7 @@ export const s3Advice: OptionAdvice = {
   sse: "Write serverSideEncryption.",
   ServerSideEncryption: "Write serverSideEncryption.",
   StorageClass: "Write storageClass.",
+  tags: "Write objectTags; tags of threads are threadTags, an option of the saver.",
 };
 
 /** As {@link s3Advice}, for options that are passed with a URL. */
@@ -79,7 +80,7 @@ export const s3UrlAdvice: OptionAdvice = {
 
 /** Checks all options but the client and the bucket. @throws InvalidOptionError */
 export function checkS3Settings(options: S3Settings): void {
-  const { prefix, serverSideEncryption, storageClass, tags, timeout, attempts } = options;
+  const { prefix, serverSideEncryption, storageClass, objectTags, timeout, attempts } = options;
   for (const [name, value] of Object.entries({ prefix, storageClass })) {
     if (value !== undefined && typeof value !== "string")
       throw new InvalidOptionError(name, typeof value, "Pass a string.");
@@ -88,7 +89,7 @@ export function checkS3Settings(options: S3Settings): void {
     throw new InvalidOptionError("attempts", String(attempts), "Use a whole number, 1 or more.");
   if (timeout !== undefined && waitMsOf("timeout", timeout) < 1)
     throw new InvalidOptionError("timeout", timeout, "Use a duration of at least 1ms.");
-  checkTags(tags);
+  checkTags(objectTags);
   checkEncryption(serverSideEncryption);
 }
 
@@ -96,13 +97,13 @@ function checkTags(tags: unknown): void {
   if (tags === undefined) return;
   if (typeof tags !== "object" || tags === null || Array.isArray(tags))
     throw new InvalidOptionError(
-      "tags",
+      "objectTags",
       Array.isArray(tags) ? "an array" : String(tags),
       'Pass an object such as { app: "agents" }.',
     );
   for (const [name, value] of Object.entries(tags)) {
     if (typeof value !== "string")
-      throw new InvalidOptionError(`tags.${name}`, typeof value, "Pass a string.");
+      throw new InvalidOptionError(`objectTags.${name}`, typeof value, "Pass a string.");
   }
 }
 

@@ -15,7 +15,7 @@ afterAll(() => open.close());
 
 test("a key sent with every request encrypts everything, and nothing is read without it", async () => {
   const { client, bucket } = open;
-  const options = { client, bucket, prefix: "sse", tags: { app: "agents & co" } };
+  const options = { client, bucket, prefix: "sse", objectTags: { app: "agents & co" } };
   const customerKey = randomBytes(32);
   const tier = s3({ ...options, serverSideEncryption: { customerKey } });
   await tier.setup();
@@ -120,7 +120,7 @@ test.each([
     });
     const prefix = `sent ${typeof encryption}`;
     const options = { client, bucket: open.bucket, prefix, serverSideEncryption: encryption };
-    const tier = s3({ ...options, storageClass: "STANDARD_IA", tags: { app: "agents & co" } });
+    const tier = s3({ ...options, storageClass: "STANDARD_IA", objectTags: { app: "agents & co" } });
     await tier.append(put("thread", "a", undefined, 90_000));
     expect(puts).toHaveLength(2);
     for (const input of puts) expect(input).toMatchObject({ ...sent, Tagging: "app=agents%20%26%20co" });

@@ -36,8 +36,18 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
   ["s3(): a prefix that is no text", () => call(s3, { ...at, prefix: 5 }), "prefix", "Pass a string"],
   ["s3(): a timeout without a unit", () => call(s3, { ...at, timeout: 10 }), "timeout", "units"],
   ["s3(): no attempts", () => call(s3, { ...at, attempts: 0 }), "attempts", "1 or more"],
-  ["s3(): tags that are a list", () => call(s3, { ...at, tags: ["app"] }), "tags", "Pass an object"],
-  ["s3(): a tag that is a number", () => call(s3, { ...at, tags: { app: 5 } }), "tags.app", "Pass a string"],
+  [
+    "s3(): tags that are a list",
+    () => call(s3, { ...at, objectTags: ["app"] }),
+    "objectTags",
+    "Pass an object",
+  ],
+  [
+    "s3(): a tag that is a number",
+    () => call(s3, { ...at, objectTags: { app: 5 } }),
+    "objectTags.app",
+    "Pass a string",
+  ],
   [
     "s3(): an unknown encryption",
     () => call(s3, { ...at, serverSideEncryption: "aws:kms" }),
@@ -161,7 +171,13 @@ describe("right calls pass", () => {
   const { serde } = new OfficialMemorySaver();
 
   test("options beside the bucket, after a tier, beside a URL", () => {
-    const options = { ...at, prefix: "a", timeout: "5s", attempts: 2, tags: { app: "agents" } } as const;
+    const options = {
+      ...at,
+      prefix: "a",
+      timeout: "5s",
+      attempts: 2,
+      objectTags: { app: "agents" },
+    } as const;
     expect(
       new S3Saver({ ...options, serde, serverSideEncryption: "AES256", storageClass: "STANDARD_IA" }).serde,
     ).toBe(serde);
@@ -179,7 +195,7 @@ describe("right calls pass", () => {
 
   test("undefined is as good as absent", () => {
     expect(
-      make(S3Saver, { ...at, region: undefined, prefix: undefined, tags: undefined }, undefined),
+      make(S3Saver, { ...at, region: undefined, prefix: undefined, objectTags: undefined }, undefined),
     ).toBeInstanceOf(S3Saver);
     expect(S3Saver.fromUrl("s3://bucket", undefined)).toBeInstanceOf(S3Saver);
     expect(make(FolderSaver, { path, conflict: undefined, colour: undefined })).toBeInstanceOf(FolderSaver);

@@ -41,12 +41,12 @@ export class Archiving {
   constructor(parts: ArchivingParts) {
     const { warm, cold, coder, archiving, retention, now } = parts;
     this.#parts = parts;
-    this.#dueDeletions = new DueDeletions(warm, cold, archiving.retainMs, now);
+    this.#dueDeletions = new DueDeletions(warm, cold, archiving.deleteArchivedAfterMs, now);
     this.#idle = new ThreadWalk(warm);
     this.#inUse = new PruneWalk(warm, coder, retention, now);
   }
 
-  /** Finishes deletions whose process died half-way, and deletes archived threads after `retain`. */
+  /** Finishes deletions whose process died half-way, and deletes archived threads after `deleteArchivedAfter`. */
   async *finishDeletions({ dryRun }: Batch): AsyncGenerator<MaintenanceStep> {
     for await (const { why, threadId, leftAt } of this.#dueDeletions.threads()) {
       const what = why === "deleted" ? "finish-deletion" : "delete";

@@ -7,21 +7,21 @@ export interface ArchivingOptions {
   /** Threads that weren't written to for this long move to the cold tier. Default: never. */
   readonly archiveAfter?: Duration | undefined;
   /** Archived threads that weren't archived again for this long are deleted. Default: never. */
-  readonly retain?: Duration | undefined;
+  readonly deleteArchivedAfter?: Duration | undefined;
   /** How many threads are archived at the same time. A higher number clears a backlog sooner, and leaves less for other work. Default 1. */
   readonly parallel?: number | undefined;
 }
 
 export const archivingNames: OptionNames<ArchivingOptions> = {
   archiveAfter: true,
-  retain: true,
+  deleteArchivedAfter: true,
   parallel: true,
 };
 
 /** Options with every default filled in. If one is undefined, its task isn't done. */
 export interface ResolvedArchiving {
   readonly archiveAfterMs: number | undefined;
-  readonly retainMs: number | undefined;
+  readonly deleteArchivedAfterMs: number | undefined;
   readonly parallel: number;
 }
 
@@ -29,8 +29,8 @@ export interface ResolvedArchiving {
 export function resolveArchiving(
   options: ArchivingOptions & RetentionOptions & Pick<TierStackOptions, "cold">,
 ): ResolvedArchiving {
-  const { archiveAfter, retain, deleteAfter, parallel } = options;
-  for (const [name, value] of Object.entries({ archiveAfter, retain, parallel })) {
+  const { archiveAfter, deleteArchivedAfter, deleteAfter, parallel } = options;
+  for (const [name, value] of Object.entries({ archiveAfter, deleteArchivedAfter, parallel })) {
     if (value !== undefined && options.cold === undefined)
       throw new InvalidOptionError(
         name,
@@ -50,7 +50,8 @@ export function resolveArchiving(
   }
   return {
     archiveAfterMs,
-    retainMs: retain === undefined ? undefined : msOf("retain", retain),
+    deleteArchivedAfterMs:
+      deleteArchivedAfter === undefined ? undefined : msOf("deleteArchivedAfter", deleteArchivedAfter),
     parallel: countOf("parallel", parallel ?? 1),
   };
 }

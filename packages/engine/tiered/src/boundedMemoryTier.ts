@@ -46,14 +46,14 @@ export interface BoundedMemoryOptions {
    */
   readonly maxSize?: Size | undefined;
   /** Threads that weren't used for this long are forgotten. Default "15m". */
-  readonly maxIdle?: Duration | undefined;
+  readonly forgetAfter?: Duration | undefined;
   /** The time in milliseconds since 1970, for tests. Default Date.now. */
   readonly clock?: (() => number) | undefined;
 }
 
-const names: OptionNames<BoundedMemoryOptions> = { maxSize: true, maxIdle: true, clock: true };
+const names: OptionNames<BoundedMemoryOptions> = { maxSize: true, forgetAfter: true, clock: true };
 const advice: OptionAdvice = {
-  ttl: "Write maxIdle.",
+  ttl: "Write forgetAfter.",
   max: "Write maxSize, in bytes.",
   size: "Write maxSize.",
 };
@@ -66,7 +66,7 @@ interface Entry {
   untilMs: number;
 }
 
-/** If threads stay for different times, all of them are checked this many times within `maxIdle`. */
+/** If threads stay for different times, all of them are checked this many times within `forgetAfter`. */
 const looksPerIdle = 64;
 
 /** Memory that a record, a blob or a batch of writes takes besides its own bytes, in bytes. Measured: 300 to 600. */
@@ -80,7 +80,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser, ThreadExp
   readonly name: string = "memory";
   readonly forgets = true;
   readonly #maxBytes: number;
-  readonly #maxIdleMs: number;
+  readonly #forgetAfterMs: number;
   readonly #now: () => number;
   /** By thread id, the least recently used first. */
   readonly #kept = new Map<string, Entry>();
@@ -96,11 +96,11 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser, ThreadExp
   constructor(options: BoundedMemoryOptions = {}) {
     checkOptions("memory", options, names, advice);
     this.#maxBytes = bytesOf("maxSize", options.maxSize ?? "256mb");
-    this.#maxIdleMs = msOf("maxIdle", options.maxIdle ?? "15m");
+    this.#forgetAfterMs = msOf("forgetAfter", options.forgetAfter ?? "15m");
     this.#now = options.clock ?? Date.now;
     if (typeof this.#now !== "function")
       throw new InvalidOptionError("clock", typeof this.#now, "Pass a function that answers milliseconds.");
-    this.#longestIdleMs = this.#maxIdleMs;
+    this.#longestIdleMs = this.#forgetAfterMs;
     if (this.#maxBytes < 1)
       throw new InvalidOptionError("maxSize", options.maxSize, "Use a size above 0, or leave the tier out.");
   }
@@ -117,7 +117,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser, ThreadExp
   }
 
   get ttlMs(): number {
-    return this.#maxIdleMs;
+    return this.#forgetAfterMs;
   }
 
   chooseTtl(choose: (threadId: string) => number, longestMs: number): void {
@@ -280,13 +280,13 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser, ThreadExp
   }
 
   #untilMs(threadId: string): number {
-    return this.#now() + (this.#chosenIdleMs?.(threadId) ?? this.#maxIdleMs);
+    return this.#now() + (this.#chosenIdleMs?.(threadId) ?? this.#forgetAfterMs);
   }
 
   #forgetIdle(): void {
     const now = this.#now();
     const stayEquallyLong = this.#chosenIdleMs === undefined;
-    if (!stayEquallyLong && now < this.#lookedMs + this.#maxIdleMs / looksPerIdle) return;
+    if (!stayEquallyLong && now < this.#lookedMs + this.#forgetAfterMs / looksPerIdle) return;
     this.#lookedMs = now;
     for (const [threadId, { untilMs }] of this.#threads) {
       if (untilMs < now) this.#forget(threadId);

@@ -11,7 +11,7 @@ export interface BreakerSettings {
   /** How long the breaker stays open the first time. Every failed attempt doubles the time. */
   readonly openForMs: number;
   /** The limit of that doubling. */
-  readonly longestOpenMs: number;
+  readonly maxOpenForMs: number;
 }
 
 /** Closed: calls go through. Open: calls are refused. Half-open: one call is tried, and others are refused. */
@@ -90,7 +90,7 @@ export class Breaker {
     this.#lastError = error;
     this.#failures += 1;
     if (this.#state === "half-open")
-      this.#openForMs = Math.min(this.#settings.longestOpenMs, this.#openForMs * 2);
+      this.#openForMs = Math.min(this.#settings.maxOpenForMs, this.#openForMs * 2);
     else if (this.#failures < this.#settings.failures) return;
     this.#openUntilMs = this.#now() + this.#openForMs;
     this.#enter("open", error);

@@ -14,7 +14,7 @@ const lookThroughMs = 86_400_000;
  */
 export const lookedThrough = "archive looked through";
 
-/** An archive that must be deleted: its thread was deleted, or `retain` is over. */
+/** An archive that must be deleted: its thread was deleted, or `deleteArchivedAfter` is over. */
 export interface DueDeletion {
   readonly why: "deleted" | "expired";
   readonly threadId: string;
@@ -26,7 +26,7 @@ export interface DueDeletion {
 export class DueDeletions {
   readonly #warm: Tier;
   readonly #cold: Tier;
-  readonly #retainMs: number | undefined;
+  readonly #deleteArchivedAfterMs: number | undefined;
   readonly #now: () => number;
   /** Tombstones older than this were looked at. Milliseconds since 1970, by the warm tier's clock. */
   #deletedFromMs = 0;
@@ -36,10 +36,10 @@ export class DueDeletions {
   /** The holder's name in requests for the lease. */
   readonly #holder = randomUUID();
 
-  constructor(warm: Tier, cold: Tier, retainMs: number | undefined, now: () => number) {
+  constructor(warm: Tier, cold: Tier, deleteArchivedAfterMs: number | undefined, now: () => number) {
     this.#warm = warm;
     this.#cold = cold;
-    this.#retainMs = retainMs;
+    this.#deleteArchivedAfterMs = deleteArchivedAfterMs;
     this.#now = now;
   }
 
@@ -115,12 +115,14 @@ export class DueDeletions {
     return head !== life && (await wasDeleted(this.#warm, threadId));
   }
 
-  /** Lists the archive. That is costly, so it is done at most a hundred times within `retain`. */
+  /** Lists the archive. That is costly, so it is done at most a hundred times within `deleteArchivedAfter`. */
   async *#expired(): AsyncGenerator<DueDeletion> {
-    if (this.#retainMs === undefined) return;
+    if (this.#deleteArchivedAfterMs === undefined) return;
     const now = this.#now();
-    if (now - this.#expiryLookedAtMs < this.#retainMs / 100) return;
-    for await (const { threadId } of this.#cold.threads({ writtenBeforeMs: now - this.#retainMs }))
+    if (now - this.#expiryLookedAtMs < this.#deleteArchivedAfterMs / 100) return;
+    for await (const { threadId } of this.#cold.threads({
+      writtenBeforeMs: now - this.#deleteArchivedAfterMs,
+    }))
       yield { why: "expired", threadId };
     if (!this.#mustRepeat) this.#expiryLookedAtMs = now;
   }

@@ -28,7 +28,7 @@ export interface BreakerOptions {
   /** How long the tier isn't used the first time. Every failed attempt doubles the time. Default "1s". */
   readonly openFor?: Duration | undefined;
   /** The longest time between two attempts. Default "30s". */
-  readonly longestOpen?: Duration | undefined;
+  readonly maxOpenFor?: Duration | undefined;
 }
 
 /** Limits on what waits to be copied to one hot tier. Copies beyond them are dropped, counted and traced. */
@@ -127,7 +127,7 @@ const breakerNames: OptionNames<BreakerOptions> = {
   coldTimeout: true,
   failures: true,
   openFor: true,
-  longestOpen: true,
+  maxOpenFor: true,
 };
 const queueNames: OptionNames<QueueOptions> = { maxCopies: true, maxSize: true, parallel: true };
 
@@ -150,7 +150,7 @@ const tierStackAdvice: OptionAdvice = {
   deleteAfter: ofMaintenance,
   keepLast: ofMaintenance,
   trimAfter: ofMaintenance,
-  retain: ofMaintenance,
+  deleteArchivedAfter: ofMaintenance,
   batch: ofMaintenance,
   parallel: ofMaintenance,
   pause: ofMaintenance,
@@ -208,7 +208,7 @@ export function resolveStack(options: TierStackOptions): ResolvedStack {
   const shared = {
     failures: whole("breaker.failures", breaker.failures ?? 2),
     openForMs: positive("breaker.openFor", breaker.openFor ?? "1s"),
-    longestOpenMs: positive("breaker.longestOpen", breaker.longestOpen ?? "30s"),
+    maxOpenForMs: positive("breaker.maxOpenFor", breaker.maxOpenFor ?? "30s"),
   };
   return {
     hot,
@@ -274,7 +274,7 @@ function checkAdaptive(hot: readonly Tier[]): void {
     hot.length === 0
       ? "There is no hot tier. Pass hot, or leave it out."
       : `No copy in ${hot.map(({ name }) => name).join(", ")} expires after it wasn't used for a while, so there is no time to adapt. Give the ` +
-          `hot tier a ttl: redis({ url, ttl: "15m" }) or memory({ maxIdle: "15m" }).`,
+          `hot tier a ttl: redis({ url, ttl: "15m" }) or memory({ forgetAfter: "15m" }).`,
   );
 }
 

@@ -32,7 +32,7 @@ export class WarmTier {
   constructor(primary: Tier, replicas: readonly Tier[], breaker: BreakerSettings, now: () => number) {
     this.primary = primary;
     this.#replicas = replicas.map((tier) => ({ tier, breaker: new Breaker(tier.name, breaker, now) }));
-    const patient = { ...breaker, timeoutMs: 2 ** 31 - 1, longestOpenMs: breaker.openForMs };
+    const patient = { ...breaker, timeoutMs: 2 ** 31 - 1, maxOpenForMs: breaker.openForMs };
     this.#down = new Breaker(primary.name, patient, now);
   }
 

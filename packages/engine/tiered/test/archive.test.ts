@@ -322,9 +322,9 @@ describe("deleting", () => {
     expect(await valueOf(reader, "t")).toBe(text("t 7"));
   });
 
-  test("retain deletes what was archived long enough ago", async () => {
+  test("deleteArchivedAfter deletes what was archived long enough ago", async () => {
     let clock = (): number => Date.now() + 10 * day;
-    const { saver, warm, cold } = opened({ retain: "20d", clock: () => clock() });
+    const { saver, warm, cold } = opened({ deleteArchivedAfter: "20d", clock: () => clock() });
     await fill(saver, "t", 3);
     await saver.maintain();
     expect((await saver.maintain()).steps).toEqual([]);

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { CheckpointConflictError, StratigraphError } from "@stratigraph/core";
 import { Breaker } from "../src/breaker.ts";
 
-const settings = { timeoutMs: 20, failures: 2, openForMs: 1000, longestOpenMs: 4000 };
+const settings = { timeoutMs: 20, failures: 2, openForMs: 1000, maxOpenForMs: 4000 };
 
 function opened(): {
   breaker: Breaker;

@@ -28,7 +28,7 @@ describe.skipIf(!available.redis || !available.postgres)("a burst of work in thi
   async function opened(breaker: BreakerOptions = {}) {
     const { url, keyPrefix } = await sharedRedis();
     const clock = { now: 0 };
-    const hot = new FaultyTier(redis({ url, keyPrefix, ttl: "5m" }));
+    const hot = new FaultyTier(redis({ url, prefix: keyPrefix, ttl: "5m" }));
     const warm = postgres({ url: database.url });
     const saver = new TieredSaver({ hot, warm, breaker, clock: () => clock.now });
     onTestFinished(() => saver.end());

@@ -59,7 +59,7 @@ describe.each(inRounds({ few: [verified], all: [verified, adaptive] }))("$name",
       const { url, keyPrefix } = await sharedRedis();
       const stacks: TierStack[] = [];
       const open = async (): Promise<Tier> => {
-        const hot = [memory(), redis({ url, keyPrefix, ttl: "5m" })];
+        const hot = [memory(), redis({ url, prefix: keyPrefix, ttl: "5m" })];
         const stack = new TierStack({ hot, warm: postgres({ url: database.url }), ...options });
         stacks.push(stack);
         await stack.setup();

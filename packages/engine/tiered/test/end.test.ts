@@ -125,7 +125,7 @@ describe.skipIf(!available.redis || !available.postgres)("with runs under way", 
       const listen = (error: unknown): void => void unhandled.push(error);
       process.on("unhandledRejection", listen);
       const saver = new TieredSaver({
-        hot: redis({ url, keyPrefix, ttl: "5m" }),
+        hot: redis({ url, prefix: keyPrefix, ttl: "5m" }),
         warm: postgres({ url: database.url }),
       });
       try {

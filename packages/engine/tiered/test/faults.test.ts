@@ -98,7 +98,7 @@ describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own i
         new TieredSaver({
           hot: redis({ url: url(server), ttl: "5m" }),
           warm: postgres({ url: database.url }),
-          breaker: { openFor: "200ms", longestOpen: "500ms" },
+          breaker: { openFor: "200ms", maxOpenFor: "500ms" },
           ...stack,
         }),
     );

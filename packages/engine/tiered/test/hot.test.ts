@@ -110,7 +110,7 @@ describe("a hot tier that fails", () => {
   ];
   test.each(ways)("%s: no call fails and every value is right", async (_name, breakIt) => {
     const { hot, warm } = tiers();
-    const saver = open({ hot, warm, breaker: { openFor: "1ms", longestOpen: "2ms" } });
+    const saver = open({ hot, warm, breaker: { openFor: "1ms", maxOpenFor: "2ms" } });
     breakIt(hot);
     for (let n = 1; n <= 30; n += 1) {
       await put(saver, "t", n, text(`value ${n}`));

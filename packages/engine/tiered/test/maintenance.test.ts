@@ -58,7 +58,7 @@ describe("what it costs", () => {
       { trimAfter: "3650d", keepLast: 3 },
       { keepLast: 3 },
     ] as const) {
-      const { saver, warm } = opened({ ...options, archiveAfter: "3650d", batch: 1000 });
+      const { saver, warm } = opened({ ...options, archiveAfter: "3650d", maxThreads: 1000 });
       for (let n = 0; n < 60; n += 1) await fill(saver, `t${n}`, 2);
       expect(await callsOf(warm, saver)).toMatchObject({ list: 60 });
       // One page of threads for each of archiving and trimming. A lease tells whether the archive was looked through today.
@@ -70,7 +70,7 @@ describe("what it costs", () => {
   });
 
   test("looking is charged to the batch", async () => {
-    const { saver, warm } = opened({ keepLast: 3, batch: 25 });
+    const { saver, warm } = opened({ keepLast: 3, maxThreads: 25 });
     for (let n = 0; n < 60; n += 1) await fill(saver, `t${n}`, 2);
     const lists: unknown[] = [];
     for (let run = 0; run < 4; run += 1) lists.push((await callsOf(warm, saver))["list"]);
@@ -103,7 +103,7 @@ describe("what it costs", () => {
   });
 
   test("threads that can't be archived don't keep the others from it", async () => {
-    const { saver, cold } = opened({ archiveAfter: "1d", batch: 1 });
+    const { saver, cold } = opened({ archiveAfter: "1d", maxThreads: 1 });
     for (const threadId of ["a", "b"]) {
       await fill(saver, threadId, 1);
       later(60_000);
@@ -118,8 +118,8 @@ describe("what it costs", () => {
   });
 });
 
-test("retain: an archived thread that is gone on with meanwhile stays", async () => {
-  const { saver, warm } = opened({ archiveAfter: "7d", retain: "30d" });
+test("deleteArchivedAfter: an archived thread that is gone on with meanwhile stays", async () => {
+  const { saver, warm } = opened({ archiveAfter: "7d", deleteArchivedAfter: "30d" });
   await fill(saver, "t", 3);
   later(8 * day);
   await saver.maintain();

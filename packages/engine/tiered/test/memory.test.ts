@@ -56,9 +56,9 @@ test("a thread larger than the limit isn't kept at all", async () => {
   expect(tier.size).toBe(0);
 });
 
-test("threads not used for maxIdle go", async () => {
+test("threads not used for forgetAfter go", async () => {
   const clock = { now: 0 };
-  const { tier, saver } = opened({ maxIdle: "1m", clock: () => clock.now });
+  const { tier, saver } = opened({ forgetAfter: "1m", clock: () => clock.now });
   await put(saver, "idle", 1, text("one"));
   await put(saver, "used", 1, text("one"));
   clock.now += 50_000;
@@ -136,6 +136,6 @@ test("what was ended refuses calls, and holds nothing", async () => {
 });
 
 test("options are checked", () => {
-  for (const options of [{ maxSize: 0 }, { maxSize: "lots" }, { maxIdle: "soon" }])
+  for (const options of [{ maxSize: 0 }, { maxSize: "lots" }, { forgetAfter: "soon" }])
     expect(() => memory(options as never)).toThrow(InvalidOptionError);
 });

@@ -216,7 +216,8 @@ test.each([[[]], [["tombstones", "strays"]]])(
   "what a killed archiver left goes with its thread, also if nobody got to the archive at the deletion (without %j)",
   async (without) => {
     const { warm, cold } = await opened(without);
-    const open = () => new TieredSaver({ warm: warm.tier, cold: cold.tier, retain: "90d", pause: "0ms" });
+    const open = () =>
+      new TieredSaver({ warm: warm.tier, cold: cold.tier, deleteArchivedAfter: "90d", pause: "0ms" });
     // The archive is looked through once a day.
     await open().maintain();
     let appends = 0;

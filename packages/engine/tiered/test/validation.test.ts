@@ -21,7 +21,7 @@ async function postgresTier(): Promise<Tier> {
 
 async function redisTier(): Promise<Tier> {
   const { url, keyPrefix } = await sharedRedis();
-  return redis({ url, keyPrefix, ttl: "5m" });
+  return redis({ url, prefix: keyPrefix, ttl: "5m" });
 }
 
 afterAll(async () => {

@@ -92,9 +92,9 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "needs a cold tier",
   ],
   [
-    "TieredSaver: retain without cold",
-    () => make(TieredSaver, { warm, retain: "7d" }),
-    "retain",
+    "TieredSaver: deleteArchivedAfter without cold",
+    () => make(TieredSaver, { warm, deleteArchivedAfter: "7d" }),
+    "deleteArchivedAfter",
     "Without one, deleteAfter",
   ],
   [
@@ -217,7 +217,7 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "maxsise",
     "Did you mean maxSize?",
   ],
-  ["memory(): ttl", () => Reflect.apply(memory, undefined, [{ ttl: "15m" }]), "ttl", "Write maxIdle"],
+  ["memory(): ttl", () => Reflect.apply(memory, undefined, [{ ttl: "15m" }]), "ttl", "Write forgetAfter"],
   [
     "memory(): a size",
     () => Reflect.apply(memory, undefined, ["256mb"]),
@@ -260,7 +260,7 @@ describe("right calls pass", () => {
       TieredSaver,
     );
     expect(make(TieredSaver, { ...options, archiveAfer: undefined })).toBeInstanceOf(TieredSaver);
-    expect(memory({ maxSize: undefined, maxIdle: undefined })).toBeInstanceOf(BoundedMemoryTier);
+    expect(memory({ maxSize: undefined, forgetAfter: undefined })).toBeInstanceOf(BoundedMemoryTier);
     start({ every: "1h", interval: undefined });
   });
 

@@ -14,7 +14,7 @@ const everywhere: typeof savers = [
     "RedisSaver",
     async (): Promise<Opened> => {
       const { url, keyPrefix } = await sharedRedis();
-      const saver = await RedisSaver.fromUrl(url, { keyPrefix });
+      const saver = await RedisSaver.fromUrl(url, { prefix: keyPrefix });
       return { saver, close: () => saver.end() };
     },
   ],

@@ -172,7 +172,7 @@ export abstract class CallFront {
    * @param config of the node or task; its thread's journal is used
    * @returns what the function returned, or what it returned when the same call was made before
    * @throws what the function throws; InvalidOptionError, CallDeniedError, AmbiguousOutcomeError; StratigraphError "DUPLICATE_CALL",
-   * "NOT_DURABLE", "RESULT_NOT_KEPT", "LOCKED" if the same call didn't end within `wait`, "SERIALIZATION" for arguments that aren't JSON
+   * "NOT_DURABLE", "RESULT_NOT_KEPT", "LOCKED" if the same call didn't end within `waitFor`, "SERIALIZATION" for arguments that aren't JSON
    */
   async run<R>(
     config: unknown,

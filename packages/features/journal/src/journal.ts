@@ -74,10 +74,10 @@ export class Journal extends CallFront {
     super();
     this.checkpointer = checkpointer;
     this.#options = options;
-    const { policyTimeout = "5s", wait = "10m" } = options;
+    const { policyTimeout = "5s", waitFor = "10m" } = options;
     this.#limits = {
       policyTimeoutMs: waitMsOf("policyTimeout", policyTimeout),
-      waitMs: waitMsOf("wait", wait),
+      waitMs: waitMsOf("waitFor", waitFor),
     };
     this.#sealing = new Sealing(options.sign);
     this.#session = session;
@@ -309,7 +309,7 @@ export function createJournal(checkpointer: TierSaver, options: JournalOptions =
     policyTimeout: true,
     sign: true,
     author: true,
-    wait: true,
+    waitFor: true,
   });
   const { policy, author, sign } = options;
   if (policy !== undefined && typeof policy !== "function")

@@ -95,5 +95,5 @@ export interface JournalOptions {
    * How long a call waits for another process that runs it. It waits as long, but at most 30 s, for the checkpoint that issued it. Default
    * "10m".
    */
-  readonly wait?: Duration | undefined;
+  readonly waitFor?: Duration | undefined;
 }

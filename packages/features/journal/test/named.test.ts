@@ -338,7 +338,7 @@ describe.each(savers)("on %s", (_name, open) => {
   });
 
   it("calls of one name in parallel tasks are made at the same time", async () => {
-    const impatient = createJournal(opened.saver, { wait: "200ms" });
+    const impatient = createJournal(opened.saver, { waitFor: "200ms" });
     let began = 0;
     let both: () => void;
     const all = new Promise<void>((resolve) => (both = resolve));

@@ -21,7 +21,7 @@ it("two copies of the package in one process know of each other's calls", async 
   const copy = await import("../src/index.ts");
   expect(copy.createJournal).not.toBe(createJournal);
   const saver = new MemorySaver();
-  const [one, other] = [createJournal(saver), copy.createJournal(saver, { wait: "1m" })];
+  const [one, other] = [createJournal(saver), copy.createJournal(saver, { waitFor: "1m" })];
   const config = { configurable: { thread_id: "ada" } };
   const paid: string[] = [];
   let end: (receipt: string) => void = () => undefined;

@@ -270,7 +270,7 @@ describe.each(savers.slice(0, 2))("calls of a StateGraph, on %s", (_name, open) 
     expect(receipts(exit.messages)).toEqual([expect.stringContaining('durability "exit"')]);
     const { pay, paid: inside } = payments();
     // Before LangGraph 1.7 it is known only by the time that goes by.
-    const quick = createJournal(opened.saver, { wait: "2s" });
+    const quick = createJournal(opened.saver, { waitFor: "2s" });
     const State = Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel });
     const sub = new StateGraph(State)
       .addNode("agent", (state) => {

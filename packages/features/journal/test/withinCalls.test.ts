@@ -55,8 +55,8 @@ it("a call that makes an equal one doesn't wait for its own end", async () => {
   expect(await run()).toBe(1);
 });
 
-it("an equal call that this process is making is waited for, and not longer than `wait`", async () => {
-  const journal = createJournal(new MemorySaver(), { wait: "50ms" });
+it("an equal call that this process is making is waited for, and not longer than `waitFor`", async () => {
+  const journal = createJournal(new MemorySaver(), { waitFor: "50ms" });
   let end: (result: string) => void = () => undefined;
   const work = () => new Promise<string>((resolve) => (end = resolve));
   const first = journal.run(on("ada"), x, work);
@@ -77,7 +77,7 @@ it("one that another process is making is held by that one: make it again later,
     x,
     async () => await new Promise<void>((done) => (end = done)),
   );
-  const other = createJournal(saver, { wait: "50ms" });
+  const other = createJournal(saver, { waitFor: "50ms" });
   const again = expect(other.run(on("ada"), x, () => "twice")).rejects;
   await again.toMatchObject({
     code: "AMBIGUOUS_OUTCOME",

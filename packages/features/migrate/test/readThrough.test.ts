@@ -116,7 +116,7 @@ test("into Redis, and into a stack: a thread is compared before anybody sees it"
   for (const text of ["One", "Two"]) await say(old, "ada", text);
   const { url, keyPrefix } = await sharedRedis();
   const savers = [
-    new RedisSaver({ url, keyPrefix }),
+    new RedisSaver({ url, prefix: keyPrefix }),
     new TieredSaver({ hot: new MemoryTier(), warm: new MemoryTier(), cold: new MemoryTier() }),
   ];
   for (const saver of savers) {

@@ -22,9 +22,9 @@ const commonNames: OptionNames<CommonConfig> = { setup: true, readThrough: true,
 /** The options that each kind has besides the common ones. */
 const ownNames: { readonly [Name in Kind]: OptionNames<Omit<ConfigsByKind[Name], keyof CommonConfig>> } = {
   memory: { memory: true },
-  folder: { folder: true, schema: true, statementTimeout: true, maxQueue: true },
-  postgres: { postgres: true, schema: true, retryFor: true, statementTimeout: true, maxQueue: true },
-  redis: { redis: true, ttl: true, refreshOnRead: true, keyPrefix: true, commandTimeout: true },
+  folder: { folder: true, schema: true, statementTimeout: true, maxCalls: true },
+  postgres: { postgres: true, schema: true, retryFor: true, statementTimeout: true, maxCalls: true },
+  redis: { redis: true, ttl: true, refreshOnRead: true, prefix: true, commandTimeout: true },
   warm: {
     warm: true,
     hot: true,
@@ -39,7 +39,7 @@ const ownNames: { readonly [Name in Kind]: OptionNames<Omit<ConfigsByKind[Name],
     drainFor: true,
     endFor: true,
     archiveAfter: true,
-    retain: true,
+    deleteArchivedAfter: true,
     parallel: true,
   },
 };
@@ -60,7 +60,7 @@ const examples: Readonly<Record<Kind, string>> = {
 const advice: OptionAdvice = {
   ...saverOptionAdvice,
   defaultTTL: 'Write ttl with its unit: ttl: "60m" for 60 minutes.',
-  prefix: "Write keyPrefix.",
+  keyPrefix: "Write prefix.",
   ssl: "Pass a pg.Pool of your own as postgres.",
   max: "Pass a pg.Pool of your own as postgres.",
 };

@@ -129,8 +129,8 @@ function openPostgres({
     return PostgresSaver.fromConnString(server, { ...inUrl, ...options });
   }
   if (isList(source)) {
-    const { schema, retryFor, statementTimeout, maxQueue, ...saverOptions } = options;
-    const tier = openShards("postgres", source, { schema, retryFor, statementTimeout, maxQueue });
+    const { schema, retryFor, statementTimeout, maxCalls, ...saverOptions } = options;
+    const tier = openShards("postgres", source, { schema, retryFor, statementTimeout, maxCalls });
     return new PostgresSaver(tier, undefined, saverOptions);
   }
   if (typeof source === "object" && typeof source?.query === "function")

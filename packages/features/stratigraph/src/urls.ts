@@ -23,10 +23,10 @@ const examples =
 const databaseNames: UrlNames<DatabaseOptions> = {
   schema: "text",
   statementTimeout: "text",
-  maxQueue: "count",
+  maxCalls: "count",
 };
 const postgresNames: UrlNames<PostgresOptions> = { ...databaseNames, retryFor: "text" };
-const memoryNames: UrlNames<Omit<BoundedMemoryOptions, "clock">> = { maxSize: "text", maxIdle: "text" };
+const memoryNames: UrlNames<Omit<BoundedMemoryOptions, "clock">> = { maxSize: "text", forgetAfter: "text" };
 
 /**
  * Parameters of connection strings that pg and libpq know (PostgreSQL's manual, 34.1.2; pg-connection-string). They are passed on.

@@ -105,8 +105,8 @@ test("a stack whose archive is filled: what is idle goes there, and comes back",
     archiveAfter: "1ms",
     keepLast: 5,
     trimAfter: "1d",
-    retain: "365d",
-    batch: 10,
+    deleteArchivedAfter: "365d",
+    maxThreads: 10,
     parallel: 2,
     pause: "0ms",
   });
@@ -175,8 +175,8 @@ test.skipIf(!available.redis && process.env["STRATIGRAPH_TEST_REDIS_URL"] === un
   "Redis by URL",
   async () => {
     const { url, keyPrefix } = await sharedRedis();
-    await goesOn({ redis: url, keyPrefix, ttl: "1m" });
-    expect(new RedisSaver({ url, keyPrefix })).toBeInstanceOf(RedisSaver);
+    await goesOn({ redis: url, prefix: keyPrefix, ttl: "1m" });
+    expect(new RedisSaver({ url, prefix: keyPrefix })).toBeInstanceOf(RedisSaver);
   },
 );
 

@@ -20,7 +20,7 @@ async function expiries(hotOf: (url: string) => TierSource): Promise<Set<number>
   const client = new Redis(url);
   onTestFinished(() => client.disconnect());
   const saver = await createCheckpointer({
-    hot: hotOf(`${url}?keyPrefix=${encodeURIComponent(keyPrefix)}`),
+    hot: hotOf(`${url}?prefix=${encodeURIComponent(keyPrefix)}`),
     warm: new MemoryTier(),
   });
   onTestFinished(() => saver.end());

@@ -201,9 +201,9 @@ test.skipIf(!available.redis)(
   "Redis that was emptied is no outage: the next process stores its check values",
   async () => {
     const { url, keyPrefix } = await sharedRedis();
-    const saver = await RedisSaver.fromUrl(url, { keyPrefix, encryption: right });
+    const saver = await RedisSaver.fromUrl(url, { prefix: keyPrefix, encryption: right });
     onTestFinished(() => saver.end());
-    await expect(RedisSaver.fromUrl(url, { keyPrefix, encryption: wrong })).rejects.toMatchObject(
+    await expect(RedisSaver.fromUrl(url, { prefix: keyPrefix, encryption: wrong })).rejects.toMatchObject(
       refusedBy("redis"),
     );
     const { Redis } = await import("ioredis");
@@ -211,10 +211,10 @@ test.skipIf(!available.redis)(
     onTestFinished(() => client.disconnect());
     expect(await client.del(`${keyPrefix}keychecks`)).toBe(1);
     await say(saver, "t");
-    await expect(RedisSaver.fromUrl(url, { keyPrefix, encryption: wrong })).rejects.toThrow(
+    await expect(RedisSaver.fromUrl(url, { prefix: keyPrefix, encryption: wrong })).rejects.toThrow(
       "nothing that was looked at",
     );
-    const next = await RedisSaver.fromUrl(url, { keyPrefix, encryption: right });
+    const next = await RedisSaver.fromUrl(url, { prefix: keyPrefix, encryption: right });
     onTestFinished(() => next.end());
     expect(await read(next, "t")).toContain("said in t");
     expect(await client.hlen(`${keyPrefix}keychecks`)).toBe(2);

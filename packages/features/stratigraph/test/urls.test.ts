@@ -7,7 +7,7 @@ import { postgresUrl } from "../src/urls.ts";
 
 test.each([
   ["postgresql://u:secret@h/db?schem=x", "schem", "Did you mean schema?"],
-  ["postgresql://u:secret@h/db?maxQueue=many", "maxQueue", "Write a whole number."],
+  ["postgresql://u:secret@h/db?maxCalls=many", "maxCalls", "Write a whole number."],
   ["postgresql://u:secret@h/db?schema=public", "schema", "leave it out"],
   ["postgresql://u:secret@h/db?schema=a&schema=b", "schema", "Write it once."],
   ["postgresql://u:secret@h/db?connection_limit=5", "connection_limit", "It may have"],
@@ -25,14 +25,14 @@ test.each([
 
 test("options and what the driver understands are told apart", () => {
   const url =
-    "postgresql://u:p%40@a:1,b:2/db?sslmode=require&schema=agents&application_name=x%20y&retryFor=3s&maxQueue=5";
+    "postgresql://u:p%40@a:1,b:2/db?sslmode=require&schema=agents&application_name=x%20y&retryFor=3s&maxCalls=5";
   expect(postgresUrl("url", url)).toEqual({
     server: "postgresql://u:p%40@a:1,b:2/db?sslmode=require&application_name=x+y",
-    options: { schema: "agents", retryFor: "3s", maxQueue: 5 },
+    options: { schema: "agents", retryFor: "3s", maxCalls: 5 },
   });
 });
 
 test("in the role of a cache, memory takes limits", () => {
-  expect(openTier("hot", "memory:?maxSize=1mb&maxIdle=5m", "hot").name).toBe("memory");
+  expect(openTier("hot", "memory:?maxSize=1mb&forgetAfter=5m", "hot").name).toBe("memory");
   expect(() => openTier("hot", "memory:?maxSize=many", "hot")).toThrow("maxSize");
 });

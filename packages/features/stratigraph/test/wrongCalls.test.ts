@@ -76,7 +76,7 @@ test.each<[string, unknown, string, string]>([
   ["deleteAfter of seconds", { memory: true, deleteAfter: "30s" }, "deleteAfter", 'at least "1m"'],
   ["keepLast 0", { redis: "redis://h", keepLast: 0 }, "keepLast", "1 or more"],
   ["trimAfter without a unit", { folder, trimAfter: "30" }, "trimAfter", "units"],
-  ["a batch of none", { memory: true, batch: 0 }, "batch", "1 or more"],
+  ["maintenance of no thread", { memory: true, maxThreads: 0 }, "maxThreads", "1 or more"],
   ["a pause without a unit", { memory: true, pause: 5 }, "pause", "units"],
   ["maxAge", { postgres: "postgresql://h/d", maxAge: "90d" }, "maxAge", "Write deleteAfter"],
   ["every", { memory: true, every: "10m" }, "every", "startMaintenance"],

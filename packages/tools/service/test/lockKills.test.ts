@@ -40,11 +40,11 @@ test("a holder that is killed is told to others while its lease lasts, and taken
   await put("first");
   const { child, token } = await holdingChild();
   await child.kill();
-  await expect(withThread(saver, "t", async () => undefined, { wait: "0ms" })).rejects.toMatchObject({
+  await expect(withThread(saver, "t", async () => undefined, { waitFor: "0ms" })).rejects.toMatchObject({
     code: "THREAD_BUSY",
     data: { holder: "the child" },
   });
-  const mine = await withThread(saver, "t", async (held) => held.token, { wait: "20s" });
+  const mine = await withThread(saver, "t", async (held) => held.token, { waitFor: "20s" });
   expect(mine).toBeGreaterThan(token);
 });
 
@@ -59,7 +59,7 @@ test("a holder that was suspended beyond its lease wakes up to a conflict: it ov
       expect(held.token).toBeGreaterThan(token);
       await put("of who took over");
     },
-    { wait: "20s" },
+    { waitFor: "20s" },
   );
   child.send("go on");
   process.kill(child.pid, "SIGCONT");

@@ -53,7 +53,7 @@ test("across processes too; who waits too long is told who has the thread, and s
   };
   const holding = withThread(one, "t", work, { by: "agents-0" });
   await hasBegun;
-  const busy = await withThread(two, "t", async () => undefined, { wait: "60ms" }).catch(
+  const busy = await withThread(two, "t", async () => undefined, { waitFor: "60ms" }).catch(
     (error: unknown) => error,
   );
   expect(StratigraphError.is(busy, "THREAD_BUSY")).toBe(true);
@@ -65,9 +65,9 @@ test("across processes too; who waits too long is told who has the thread, and s
   expect(Date.parse(since)).toBeGreaterThanOrEqual(beganMs);
   expect(Date.parse(since)).toBeLessThanOrEqual(Date.now());
   expect(waitedMs).toBeGreaterThanOrEqual(50);
-  const local = withThread(one, "t", async () => undefined, { wait: "0ms" });
+  const local = withThread(one, "t", async () => undefined, { waitFor: "0ms" });
   await expect(local).rejects.toMatchObject({ code: "THREAD_BUSY", data: { holder: "agents-0" } });
-  const next = withThread(two, "t", async () => "mine", { wait: "1m" });
+  const next = withThread(two, "t", async () => "mine", { waitFor: "1m" });
   finish();
   await holding;
   expect(await next).toBe("mine");
@@ -77,7 +77,7 @@ test("the lock is given back when work throws, and that error arrives", async ()
   const saver = new MemorySaver();
   const failing = withThread(saver, "t", async () => Promise.reject(new Error("work failed")));
   await expect(failing).rejects.toThrow("work failed");
-  expect(await withThread(saver, "t", async () => "next", { wait: "0ms" })).toBe("next");
+  expect(await withThread(saver, "t", async () => "next", { waitFor: "0ms" })).toBe("next");
 });
 
 test("a lock that can't be prolonged is lost when its time is up, never later than in the storage", async () => {
@@ -93,7 +93,7 @@ test("a lock that can't be prolonged is lost when its time is up, never later th
       tier.failNext("lock", new Error("the storage is away"), { times: 9 });
       await new Promise((resolve) => mine.signal.addEventListener("abort", resolve));
     },
-    { lease: "1s" },
+    { leaseFor: "1s" },
   );
   await vi.advanceTimersByTimeAsync(999);
   expect(held?.signal.aborted).toBe(false);
@@ -123,7 +123,7 @@ test("a lock that somebody else took is lost as soon as that is seen; one that i
       await vi.advanceTimersByTimeAsync(667);
       return signal.reason as unknown;
     },
-    { lease: "2s" },
+    { leaseFor: "2s" },
   );
   expect(reason).toMatchObject({
     code: "LOCK_LOST",
@@ -159,7 +159,7 @@ test("a storage that fails is told, and holds no thread up afterwards", async ()
   const saver = new TierSaver(tier);
   tier.dropAcknowledgement("lock");
   await expect(withThread(saver, "t", async () => undefined)).rejects.toThrow();
-  expect(await withThread(saver, "t", async () => "next", { wait: "0ms" })).toBe("next");
+  expect(await withThread(saver, "t", async () => "next", { waitFor: "0ms" })).toBe("next");
 });
 
 test("storage without locks, and options that can't be used, are refused", async () => {
@@ -171,9 +171,9 @@ test("storage without locks, and options that can't be used, are refused", async
   });
   const saver = new MemorySaver();
   const options = [
-    { lease: "1ms" },
-    { lease: "2h" },
-    { wait: "soon" },
+    { leaseFor: "1ms" },
+    { leaseFor: "2h" },
+    { waitFor: "soon" },
     { by: "x".repeat(201) },
     { waits: "1s" },
     { signal: 1 },

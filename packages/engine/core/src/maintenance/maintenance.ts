@@ -8,7 +8,7 @@ import type { MaintenanceReport, MaintenanceStep, MaintenanceTask } from "./step
 /** How much one maintenance does, and how long it rests in between. */
 export interface MaintenancePace {
   /** How many threads are looked at or changed at most. */
-  readonly batch: number;
+  readonly maxThreads: number;
   /** Shortest rest after each thread, in milliseconds; 0 is none. */
   readonly pauseMs: number;
 }
@@ -54,7 +54,7 @@ export class Maintenance {
   }
 
   async *#steps(dryRun: boolean): AsyncGenerator<MaintenanceStep | undefined> {
-    const batch = new Batch(this.#pace.batch, dryRun);
+    const batch = new Batch(this.#pace.maxThreads, dryRun);
     for (const task of this.#tasks) yield* task(batch);
   }
 }

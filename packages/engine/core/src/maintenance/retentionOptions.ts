@@ -25,7 +25,7 @@ export interface RetentionOptions {
    */
   readonly trimAfter?: Duration | undefined;
   /** How many threads one maintenance looks at or changes at most. Default 100. */
-  readonly batch?: number | undefined;
+  readonly maxThreads?: number | undefined;
   /**
    * Shortest pause after each thread. Default "20ms". A pause takes nine times as long as the thread took if that is longer (up to
    * 10 seconds), so that maintenance works a tenth of the time. "0ms" makes no pauses, to work off a backlog.
@@ -37,7 +37,7 @@ export const retentionNames: OptionNames<RetentionOptions> = {
   deleteAfter: true,
   keepLast: true,
   trimAfter: true,
-  batch: true,
+  maxThreads: true,
   pause: true,
 };
 
@@ -46,7 +46,7 @@ export interface ResolvedRetention {
   readonly deleteAfterMs: number | undefined;
   readonly keepLast: number | undefined;
   readonly trimAfterMs: number | undefined;
-  readonly batch: number;
+  readonly maxThreads: number;
   readonly pauseMs: number;
 }
 
@@ -55,7 +55,7 @@ export const writtenExactMs = 60_000;
 
 /** @throws InvalidOptionError */
 export function resolveRetention(options: RetentionOptions): ResolvedRetention {
-  const { deleteAfter, keepLast, trimAfter, batch = 100, pause = "20ms" } = options;
+  const { deleteAfter, keepLast, trimAfter, maxThreads = 100, pause = "20ms" } = options;
   const deleteAfterMs = deleteAfter === undefined ? undefined : msOf("deleteAfter", deleteAfter);
   if (deleteAfterMs !== undefined && deleteAfterMs < writtenExactMs) {
     throw new InvalidOptionError(
@@ -68,7 +68,7 @@ export function resolveRetention(options: RetentionOptions): ResolvedRetention {
     deleteAfterMs,
     keepLast: keepLast === undefined ? undefined : countOf("keepLast", keepLast),
     trimAfterMs: trimAfter === undefined ? undefined : msOf("trimAfter", trimAfter),
-    batch: countOf("batch", batch),
+    maxThreads: countOf("maxThreads", maxThreads),
     pauseMs: waitMsOf("pause", pause),
   };
 }

@@ -67,7 +67,7 @@ describe("deleteAfter", () => {
   });
 
   test("one that fails is tried again, and doesn't keep the next from its turn", async () => {
-    const { saver, tier } = opened({ deleteAfter: "90d", batch: 1 });
+    const { saver, tier } = opened({ deleteAfter: "90d", maxThreads: 1 });
     for (const threadId of ["a", "b", "c"]) {
       await fill(saver, threadId, 1);
       later(60_000);

@@ -49,7 +49,7 @@ describe.each([
   ["both", { trimAfter: "30d", keepLast: 3 }],
 ] as [string, SaverOptions][])("%s", (_name, options) => {
   test("once every thread was looked at, a maintenance asks about those written since, and no others", async () => {
-    const { saver, tier } = opened({ batch: 50, ...options });
+    const { saver, tier } = opened({ maxThreads: 50, ...options });
     for (let n = 0; n < 120; n += 1) await fill(saver, `t${n}`, 2);
     const lists: number[] = [];
     for (let run = 0; run < 4; run += 1) lists.push((await callsOf(tier, saver))["list"] ?? 0);
@@ -102,7 +102,7 @@ test("a thread whose checkpoints come of age one by one loses them one by one", 
 });
 
 test("more threads than are looked at in a hundredth of trimAfter all have their turn", async () => {
-  const { saver } = opened({ trimAfter: "100m", batch: 2 });
+  const { saver } = opened({ trimAfter: "100m", maxThreads: 2 });
   const threads = Array.from({ length: 12 }, (_, n) => `t${n}`);
   for (const threadId of threads) {
     await fill(saver, threadId, 3);
@@ -121,7 +121,7 @@ test("more threads than are looked at in a hundredth of trimAfter all have their
 });
 
 test("no thread is missed by those that are written to while a pass goes on", async () => {
-  const { saver, tier } = opened({ keepLast: 1, batch: 3 });
+  const { saver, tier } = opened({ keepLast: 1, maxThreads: 3 });
   const threads = Array.from({ length: 20 }, (_, n) => `t${n}`);
   for (const threadId of threads) {
     await fill(saver, threadId, 2);
@@ -140,7 +140,7 @@ test("no thread is missed by those that are written to while a pass goes on", as
 });
 
 test("threads are asked for as far as the batch goes, never all of them", async () => {
-  const { saver, inner } = opened({ keepLast: 1, deleteAfter: "90d", batch: 10 });
+  const { saver, inner } = opened({ keepLast: 1, deleteAfter: "90d", maxThreads: 10 });
   for (let n = 0; n < 200; n += 1) await fill(saver, `t${n}`, 1);
   await saver.maintain();
   expect(inner.handedOut).toBe(11);

@@ -49,8 +49,8 @@ export class BoundedCallGate extends CallGate {
     leave();
     throw new StratigraphError(
       "OVERLOADED",
-      `${this.#most} calls wait for PostgreSQL already. Slow the writers down, give the pool more connections, or raise maxQueue.`,
-      { tier: this.#database, maxQueue: this.#most },
+      `${this.#most} calls wait for PostgreSQL already. Slow the writers down, give the pool more connections, or raise maxCalls.`,
+      { tier: this.#database, maxCalls: this.#most },
     );
   }
 }

@@ -57,11 +57,11 @@ export class PgLiteExecutor implements Executor {
 
   constructor(
     open: () => Promise<OpenedPgLite>,
-    limits: { readonly statementTimeoutMs: number; readonly maxQueue: number },
+    limits: { readonly statementTimeoutMs: number; readonly maxCalls: number },
   ) {
     this.#open = open;
     this.#statementTimeoutMs = limits.statementTimeoutMs;
-    this.#gate = new BoundedCallGate("pglite", limits.maxQueue);
+    this.#gate = new BoundedCallGate("pglite", limits.maxCalls);
   }
 
   async run(query: PgQuery): Promise<PgResult> {

@@ -24,7 +24,7 @@ const closingMs = 2000;
 export interface PoolLimits {
   readonly retryForMs: number;
   readonly statementTimeoutMs: number;
-  readonly maxQueue: number;
+  readonly maxCalls: number;
 }
 
 /** How long opening a connection, or waiting for a free one, may take, in milliseconds. */
@@ -71,7 +71,7 @@ export class PoolExecutor implements Executor {
     this.#tier = tier;
     this.#open = typeof source === "function" ? source : undefined;
     this.#limits = limits;
-    this.#gate = new BoundedCallGate(tier, limits.maxQueue);
+    this.#gate = new BoundedCallGate(tier, limits.maxCalls);
     this.#current = stateOf(typeof source === "function" ? source() : source);
   }
 

@@ -19,7 +19,7 @@ describe("on Redis and PostgreSQL", () => {
   test("Redis keeps each copy for as long as it was chosen to stay, also when it is read and trusted", async () => {
     const { url, keyPrefix } = await sharedRedis();
     const client = new Redis(url);
-    const hot = redis({ client, keyPrefix, ttl: "15m" });
+    const hot = redis({ client, prefix: keyPrefix, ttl: "15m" });
     const warm = postgres({ url: database.url, schema: "kept" });
     const saver = new TieredSaver({ hot, warm, consistency: "trusted" });
     await saver.setup();
@@ -52,7 +52,7 @@ describe("on Redis and PostgreSQL", () => {
     const warm = () => postgres({ url: database.url, schema: "lost" });
     const random = randomNumbers(5);
     const savers = [1, 2].map(() => {
-      const hot = [memory({ maxIdle: "20ms" }), redis({ url, keyPrefix, ttl: "10ms" })];
+      const hot = [memory({ forgetAfter: "20ms" }), redis({ url, prefix: keyPrefix, ttl: "10ms" })];
       const saver = new TieredSaver({ hot, warm: warm(), adaptiveTtl: true });
       // Worse than anything that is learned: copies go between the checkpoints of a run, and while they are read.
       for (const tier of hot) tier.chooseTtl(() => 1 + Math.floor(40 * random()), 40);
@@ -88,7 +88,7 @@ describe("on Redis and PostgreSQL", () => {
 
 test("a memory tier forgets each thread after its own time, and tells how long copies may stay elsewhere", async () => {
   const clock = { now: 0 };
-  const tier = memory({ maxIdle: "10m", clock: () => clock.now });
+  const tier = memory({ forgetAfter: "10m", clock: () => clock.now });
   const stack = new TierStack({
     hot: tier,
     warm: new MemoryTier(),
@@ -133,7 +133,7 @@ test("adaptiveTtl is true or false, and off by default", async () => {
   const warm = new MemoryTier();
   const wrong = { warm, hot: memory(), adaptiveTtl: "yes" } as unknown as { warm: Tier };
   expect(() => new TierStack(wrong)).toThrow(InvalidOptionError);
-  const tier = memory({ maxIdle: "10m" });
+  const tier = memory({ forgetAfter: "10m" });
   const stack = new TierStack({ hot: tier, warm });
   expect(tier.remains[0]?.forMs).toBe(600_000);
   await stack.end();

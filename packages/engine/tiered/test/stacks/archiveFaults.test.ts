@@ -60,7 +60,7 @@ describe.skipIf(!available.s3 || !available.postgres || !available.redis)("an S3
     const shared = await sharedRedis();
     await s3Request(server, "PUT", `/${how}`);
     const cold = () => s3({ client, bucket: how, timeout: "400ms", attempts: 2 });
-    const breaker = { coldTimeout: "2s", openFor: "100ms", longestOpen: "300ms" } as const;
+    const breaker = { coldTimeout: "2s", openFor: "100ms", maxOpenFor: "300ms" } as const;
     const running = [1, 2].map(() => open({ hot: redis({ ...shared, ttl: "5m" }), cold: cold(), breaker }));
     const archiver = open({ cold: cold(), breaker, archiveAfter: "0s", clock: ahead });
     await archiver.setup();

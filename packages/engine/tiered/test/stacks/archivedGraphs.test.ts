@@ -48,7 +48,7 @@ testGraphs(
     const savers: ArchivingSaver[] = [];
     const second = async (): Promise<ArchivingSaver> => {
       const saver = new ArchivingSaver({
-        hot: redis({ client, keyPrefix: shared.keyPrefix, ttl: "5m" }),
+        hot: redis({ client, prefix: shared.keyPrefix, ttl: "5m" }),
         warm: postgres({ pool }),
         cold: s3({ client: bucket.client, bucket: bucket.bucket }),
         archiveAfter: "0s",

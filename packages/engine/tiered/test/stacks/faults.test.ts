@@ -14,7 +14,7 @@ import { runsDuring } from "./support/runsDuring.ts";
 // Faults in the middle of runs of an agent (fan-out, interrupts, updates; sync, async and exit) that two processes' savers
 // take turns at, on Redis over Postgres: no run fails, and every state and history is what MemorySaver has.
 
-const breaker = { openFor: "200ms", longestOpen: "500ms" } as const;
+const breaker = { openFor: "200ms", maxOpenFor: "500ms" } as const;
 
 /** Resolves when a hot tier has answered again. */
 async function moreHits(savers: readonly TieredSaver[]): Promise<void> {

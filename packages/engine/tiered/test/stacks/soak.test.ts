@@ -47,7 +47,7 @@ test(`${count} threads archived and restored by three archivers while writers go
       warm: log.of(postgres({ url: database.url })),
       cold: s3({ client: bucket.client, bucket: bucket.bucket }),
       archiveAfter: "0s",
-      batch: 40,
+      maxThreads: 40,
       parallel: 4,
       pause: "0ms",
       clock: () => Date.now() + 120_000,

@@ -25,9 +25,9 @@ export interface BatchOptions<T> extends Omit<CallOptions, "compensate"> {
    * How many items are recorded at a time, and so the most that are worked on again after a process was killed: 1 to 1,000. Default 20.
    * Items with the effects "once" are claimed one by one, so that only those that were under way are in doubt.
    */
-  readonly every?: number | undefined;
+  readonly recordEvery?: number | undefined;
   /** How many items are worked on at the same time at most: 1 to 1,000. Default 1. */
-  readonly concurrency?: number | undefined;
+  readonly parallel?: number | undefined;
   /** The data that an item's work depends on. If it returns something else than last time, the item is done anew. Default: nothing. */
   readonly changed?: ((item: T) => unknown) | undefined;
   /** Called after each item. If it throws, the batch ends. */
@@ -49,7 +49,7 @@ export interface BatchItemContext extends CurrentCall {
  * @example
  * const report = await batch(journal, config, invoices, {
  *   id: "reminders of May", key: ({ number }) => number, changed: ({ total }) => total,
- *   effects: "idempotent", every: 50, concurrency: 4,
+ *   effects: "idempotent", recordEvery: 50, parallel: 4,
  * }, async (invoice, { idempotencyKey }) => {
  *   await mail.send(reminderOf(invoice), { idempotencyKey });
  * });
@@ -71,7 +71,7 @@ export async function batch<T>(
   const task = taskOf(config);
   const threadId = validId("configurable.thread_id", task.journal);
   const { log, runner } = parts.of(threadId);
-  const { every = 20, concurrency = 1, effects = "once", signal = task.signal, onProgress } = options;
+  const { recordEvery = 20, parallel = 1, effects = "once", signal = task.signal, onProgress } = options;
   const planned = plannedItems({ sealing: parts.sealing, task, threadId }, items, options);
   const site = await batchSite(parts, task, config, signal);
   const tally = new Tally<T>(items.length, onProgress);
@@ -117,8 +117,8 @@ export async function batch<T>(
       else throw error;
     }
   };
-  if (effects === "once") await inParallel(open, concurrency, (item) => make(item, (work) => work()), signal);
-  else await inGroups(open, { size: every, concurrency, signal }, make);
+  if (effects === "once") await inParallel(open, parallel, (item) => make(item, (work) => work()), signal);
+  else await inGroups(open, { size: recordEvery, parallel, signal }, make);
   signal?.throwIfAborted();
   return tally.result;
 }
@@ -148,8 +148,8 @@ function checkBatch<T>(items: readonly T[], options: BatchOptions<T>, work: unkn
   checkOptions<BatchOptions<T>>("batch", options, {
     id: true,
     key: true,
-    every: true,
-    concurrency: true,
+    recordEvery: true,
+    parallel: true,
     changed: true,
     onProgress: true,
     signal: true,
@@ -165,10 +165,10 @@ function checkBatch<T>(items: readonly T[], options: BatchOptions<T>, work: unkn
   for (const [name, given] of Object.entries({ changed, onProgress, certain, reconcile }))
     if (given !== undefined && typeof given !== "function")
       throw new InvalidOptionError(name, given, "Pass a function.");
-  const { key, every = 20, concurrency = 1, effects = "once" } = options;
+  const { key, recordEvery = 20, parallel = 1, effects = "once" } = options;
   if (typeof key !== "function")
     throw new InvalidOptionError("key", key, "Pass a function that names an item: ({ id }) => id.");
-  for (const [name, number] of Object.entries({ every, concurrency }))
+  for (const [name, number] of Object.entries({ recordEvery, parallel }))
     if (!Number.isSafeInteger(number) || number < 1 || number > mostAtOnce)
       throw new InvalidOptionError(name, number, `Pass a whole number from 1 to ${mostAtOnce}.`);
   if (!["none", "idempotent", "once"].includes(effects))

@@ -15,13 +15,13 @@ export const notBegun = Object.assign(new Error("the batch was ended before the 
  */
 export async function inGroups<T>(
   items: readonly T[],
-  { size, concurrency, signal }: { size: number; concurrency: number; signal: AbortSignal | undefined },
+  { size, parallel, signal }: { size: number; parallel: number; signal: AbortSignal | undefined },
   make: Make<T>,
 ): Promise<void> {
   for (let from = 0; from < items.length; from += size) {
     if (signal?.aborted === true) return;
     const group = items.slice(from, from + size);
-    const gate = new Gate(group.length, concurrency, signal);
+    const gate = new Gate(group.length, parallel, signal);
     await allOf(group.map((item) => gate.pass((turn) => make(item, turn))));
   }
 }
@@ -35,15 +35,15 @@ async function allOf(parts: readonly Promise<void>[]): Promise<void> {
 class Gate {
   #working = 0;
   #missing: number;
-  readonly #concurrency: number;
+  readonly #parallel: number;
   readonly #signal: AbortSignal | undefined;
   readonly #waiting: (() => void)[] = [];
   #leave!: () => void;
   readonly #leaving = new Promise<void>((resolve) => (this.#leave = resolve));
 
-  constructor(items: number, concurrency: number, signal: AbortSignal | undefined) {
+  constructor(items: number, parallel: number, signal: AbortSignal | undefined) {
     this.#missing = items;
-    this.#concurrency = concurrency;
+    this.#parallel = parallel;
     this.#signal = signal;
   }
 
@@ -71,7 +71,7 @@ class Gate {
   }
 
   async #worked(work: () => Promise<unknown>): Promise<unknown> {
-    while (this.#working >= this.#concurrency)
+    while (this.#working >= this.#parallel)
       await new Promise<void>((resolve) => void this.#waiting.push(resolve));
     if (this.#signal?.aborted === true) {
       this.#waiting.shift()?.();

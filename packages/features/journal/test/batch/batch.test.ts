@@ -78,10 +78,10 @@ describe.each(savers)("a batch on %s", (name, open) => {
   ] as const)("with the effects %s: 20 items in groups of 10 take %i appends", async (effects, expected) => {
     await run(`warm ${effects}`, ["item"], { effects });
     appends = 0;
-    const { done } = await run(`appends ${effects}`, range(20), { effects, every: 10 });
+    const { done } = await run(`appends ${effects}`, range(20), { effects, recordEvery: 10 });
     expect([done, appends]).toEqual([20, expected]);
     appends = 0;
-    await run(`appends ${effects}`, range(20), { effects, every: 10 });
+    await run(`appends ${effects}`, range(20), { effects, recordEvery: 10 });
     expect(appends).toBe(0);
   });
 
@@ -126,7 +126,7 @@ describe.each(savers)("a batch on %s", (name, open) => {
         now -= 1;
       };
       const onProgress = ({ done }: { done: number }) => void told.push(done);
-      await run(`many ${effects}`, range(20), { effects, concurrency: 3, every: 10, onProgress }, work);
+      await run(`many ${effects}`, range(20), { effects, parallel: 3, recordEvery: 10, onProgress }, work);
       expect(most).toBe(3);
       expect(told).toEqual(range(20).map((_, n) => n + 1));
     },
@@ -171,8 +171,8 @@ describe.each(savers)("a batch on %s", (name, open) => {
     const nothing = () => expect.fail("it ran");
     for (const [items, options] of [
       [["a", "b", "a"], {}],
-      [["a"], { every: 0 }],
-      [["a"], { concurrency: 1.5 }],
+      [["a"], { recordEvery: 0 }],
+      [["a"], { parallel: 1.5 }],
       [["a"], { key: () => "" }],
       [["a"], { groups: 3 } as object],
     ] as const)

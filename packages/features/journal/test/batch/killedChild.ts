@@ -16,7 +16,7 @@ const { done, before, ambiguities } = await batch(
   { configurable: { thread_id: thread } },
   // Another order each time.
   items.toSorted(() => Math.random() - 0.5),
-  { id: "kills", key: (item) => item, effects, every, concurrency: 2 },
+  { id: "kills", key: (item) => item, effects, recordEvery: every, parallel: 2 },
   async (item, { idempotencyKey }) => {
     begun += 1;
     appendFileSync(file, `${item} ${idempotencyKey}\n`);

@@ -54,7 +54,7 @@ describe("a database that is away", () => {
     expect(traced).toContainEqual(expect.objectContaining({ type: "tool-call", outcome: "unrecorded" }));
     proxy.restore("lost");
     // Neither this process, which did it, nor another one, which can't know, makes it again.
-    const others = createJournal(saver(database.url), { wait: "5s" });
+    const others = createJournal(saver(database.url), { waitFor: "5s" });
     for (const again of [journal, others])
       await expect(again.run(config, call, pay)).rejects.toMatchObject({ code: "AMBIGUOUS_OUTCOME" });
     expect(paid).toEqual([5]);

@@ -219,7 +219,7 @@ async function inRedis(): Promise<Place> {
     }
     return Buffer.concat(parts);
   };
-  return alone(redis({ client, keyPrefix }), { bytes, close: async () => void client.disconnect() });
+  return alone(redis({ client, prefix: keyPrefix }), { bytes, close: async () => void client.disconnect() });
 }
 
 /** What is erased. */

@@ -36,7 +36,7 @@ const turnsOf = new WeakMap<Tier, Turns>();
  * heads are moved by compare-and-set. A run that lost the lock without noticing, because its process was suspended, gets a conflict.
  *
  * Don't call it for a thread inside the `work` of the same thread: it would wait for itself.
- * @throws ThreadBusyError if another run still works on the thread after `wait`; what `work` throws; what the storage throws; the reason of `signal` if that is aborted while waiting; InvalidOptionError,
+ * @throws ThreadBusyError if another run still works on the thread after `waitFor`; what `work` throws; what the storage throws; the reason of `signal` if that is aborted while waiting; InvalidOptionError,
  * also if the storage keeps no locks
  */
 export async function withThread<T>(

@@ -24,7 +24,7 @@ const send = (message: DrainMessage): Promise<void> =>
   new Promise((resolve) => void process.send?.(message, undefined, undefined, () => resolve()));
 
 const saver = new TieredSaver({
-  hot: redis({ url: redisUrl, keyPrefix, ttl: "5m" }),
+  hot: redis({ url: redisUrl, prefix: keyPrefix, ttl: "5m" }),
   warm: postgres({ url }),
 });
 

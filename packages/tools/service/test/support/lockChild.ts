@@ -32,7 +32,7 @@ await withThread(
       );
     await send({ type: "put", outcome, lost: signal.aborted });
   },
-  { lease: "3s", by: "the child" },
+  { leaseFor: "3s", by: "the child" },
 );
 await saver.end();
 process.disconnect();

@@ -23,7 +23,7 @@ export interface KillMessage {
   readonly cut: boolean;
 }
 
-const hot = new FaultyTier(redis({ url: redisUrl, keyPrefix, ttl: "5m" }));
+const hot = new FaultyTier(redis({ url: redisUrl, prefix: keyPrefix, ttl: "5m" }));
 const saver = new TieredSaver({ hot, warm: postgres({ url }), consistency, breaker: { timeout: "1m" } });
 const put = saver.put.bind(saver);
 let puts = 0;

@@ -27,7 +27,7 @@ race({
   name,
   durability,
   saver: new TieredSaver({
-    hot: [memory(), redis({ url: redisUrl, keyPrefix, ttl: "5m" })],
+    hot: [memory(), redis({ url: redisUrl, prefix: keyPrefix, ttl: "5m" })],
     warm: postgres({ url }),
     consistency,
   }),
