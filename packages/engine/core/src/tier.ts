@@ -6,13 +6,12 @@ export { decideMoves, lostToOf, refuseLateWriter, refuseLostParents } from "./co
 export { isListed } from "./contract/isListed.ts";
 export { addressKey, checkpointKey } from "./contract/keys.ts";
 export { checkTier } from "./contract/checkTier.ts";
-export { closedError } from "./contract/errors.ts";
+export { closedError, threadExists } from "./contract/errors.ts";
 export type { Check, CheckUp, CheckResult } from "./operations/checkUp.ts";
 export type { HealthReporter } from "./operations/health.ts";
 export { isKeptWhole, isReserved, reservedNamespaces } from "./contract/reservedNamespaces.ts";
 export { checkStoredSize } from "./contract/storedSize.ts";
 export { tagKey } from "./contract/tagKey.ts";
-export { threadExists } from "./contract/threadExists.ts";
 export {
   maxTagBytes,
   tombstoneMs,

@@ -2,7 +2,7 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { InvalidOptionError, TierSaver, type SaverOptions, type Tier } from "@stratigraph/core";
 import { checkOptions, msOf, pickOptions, saverOptionNames } from "@stratigraph/core/internal";
 import pg from "pg";
-import { askServer } from "./connection/askServer.ts";
+import { askServer, PrimaryFinder } from "./connection/primaryFinder.ts";
 import type { PgPool } from "./connection/client.ts";
 import {
   databaseNames,
@@ -24,7 +24,6 @@ import {
 } from "./options.ts";
 import { openPgLite, PgLiteExecutor } from "./connection/pgliteExecutor.ts";
 import { connectTimeoutMsOf, PoolExecutor, type PoolLimits } from "./connection/poolExecutor.ts";
-import { PrimaryFinder } from "./connection/primaryFinder.ts";
 import { PrimaryPool } from "./connection/primaryPool.ts";
 import { serverUrlsOf } from "./connection/serverUrls.ts";
 import { PostgresTier } from "./postgresTier.ts";

@@ -1,4 +1,10 @@
-import { InvalidOptionError, TierSaver, type Duration, type SaverOptions } from "@stratigraph/core";
+import {
+  InvalidOptionError,
+  TierSaver,
+  type Duration,
+  type SaverOptions,
+  StratigraphError,
+} from "@stratigraph/core";
 import {
   checkOptions,
   waitMsOf,
@@ -12,7 +18,6 @@ import type { AwsConnection } from "./awsConnector.ts";
 import { AwsObjectStore } from "./awsObjectStore.ts";
 import type { ObjectStore } from "./objectStore.ts";
 import { FolderStore } from "./folderStore.ts";
-import { importAwsSdk } from "./importAwsSdk.ts";
 import { PackTier } from "./packTier.ts";
 import {
   checkS3Settings,
@@ -22,6 +27,7 @@ import {
   s3UrlAdvice,
   type S3Options,
 } from "./s3Options.ts";
+import type * as S3 from "@aws-sdk/client-s3";
 
 /** Options of an S3Saver. */
 export interface S3SaverOptions extends S3Options, SaverOptions {}
@@ -208,5 +214,20 @@ function decoded(path: string): string {
     return decodeURIComponent(path);
   } catch {
     throw new InvalidOptionError("url", "a prefix with a % that begins no escape", "Write % as %25.");
+  }
+}
+
+/** Loads the AWS SDK. @throws StratigraphError "DRIVER_MISSING" if it isn't installed */
+async function importAwsSdk(): Promise<typeof S3> {
+  // If import() stands in a try of the same function, bundlers accept that the package isn't installed.
+  try {
+    return await import("@aws-sdk/client-s3");
+  } catch (cause) {
+    throw new StratigraphError(
+      "DRIVER_MISSING",
+      "S3 needs the package @aws-sdk/client-s3. Install it: npm install @aws-sdk/client-s3",
+      { tier: "s3", package: "@aws-sdk/client-s3" },
+      cause,
+    );
   }
 }

@@ -62,7 +62,6 @@ export type { TransactionStatus } from "./transaction/transactionRecord.ts";
 export { batch, type BatchItemContext, type BatchOptions } from "./batch/batch.ts";
 export type { BatchProgress, BatchResult, UndoneItem } from "./batch/tally.ts";
 export { events } from "./events/events.ts";
-export type { EventStore } from "./events/eventStore.ts";
+export { type EventStore, VersionConflictError } from "./events/eventStore.ts";
 export type { AppendedEvent, EventsOptions, Projection } from "./events/projection.ts";
-export { VersionConflictError } from "./events/versionConflict.ts";
 export type { StoredEvent } from "./events/eventRecords.ts";

@@ -23,8 +23,7 @@ import type {
   TierSource,
 } from "./config.ts";
 import { openShards } from "./openShards.ts";
-import { openTier, type Role } from "./openTier.ts";
-import { openUrl } from "./openUrl.ts";
+import { openTier, type Role, openUrl } from "./openTier.ts";
 import { loadConfig } from "./settings/loadConfig.ts";
 import { postgresUrl } from "./urls.ts";
 

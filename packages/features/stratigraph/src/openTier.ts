@@ -1,7 +1,7 @@
-import { MemoryTier, type Tier } from "@stratigraph/core";
-import { pglite, postgres } from "@stratigraph/postgres";
-import { redis } from "@stratigraph/redis";
-import { folder, S3Saver } from "@stratigraph/s3";
+import { MemoryTier, type Tier, MemorySaver, type SaverOptions, type TierSaver } from "@stratigraph/core";
+import { pglite, postgres, PostgresSaver } from "@stratigraph/postgres";
+import { redis, RedisSaver } from "@stratigraph/redis";
+import { folder, S3Saver, FolderSaver } from "@stratigraph/s3";
 import { memory } from "@stratigraph/tiered";
 import type { TierSource } from "./config.ts";
 import { fileUrl, memoryUrl, pgliteUrl, postgresUrl, schemeOf } from "./urls.ts";
@@ -37,4 +37,27 @@ export function openTier(field: string, source: TierSource, role: Role): Tier {
 
 function hasTtl(url: string): boolean {
   return URL.canParse(url) && new URL(url).searchParams.has("ttl");
+}
+
+/** A saver over the one storage that a URL names, not set up yet. @throws InvalidOptionError */
+export function openUrl(field: string, url: string, options: SaverOptions = {}): TierSaver {
+  switch (schemeOf(field, url)) {
+    case "memory":
+      memoryUrl(field, url, false);
+      return new MemorySaver(options);
+    case "pglite": {
+      const { folder, ...inUrl } = pgliteUrl(field, url);
+      return PostgresSaver.embedded(folder, { ...inUrl, ...options });
+    }
+    case "postgresql": {
+      const { server, options: inUrl } = postgresUrl(field, url);
+      return PostgresSaver.fromConnString(server, { ...inUrl, ...options });
+    }
+    case "redis":
+      return new RedisSaver({ url, ...options });
+    case "s3":
+      return S3Saver.fromUrl(url, options);
+    case "file":
+      return new FolderSaver(fileUrl(field, url), options);
+  }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { EvictedError, StratigraphError } from "../contract/errors.ts";
+import { EvictedError, StratigraphError, threadExists } from "../contract/errors.ts";
 import { checkpointKey } from "../contract/keys.ts";
 import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
 import {
@@ -12,7 +12,6 @@ import {
   type WriteBatch,
 } from "../contract/tier.ts";
 import { copiesThreads, tagsThreads } from "../contract/tierExtensions.ts";
-import { threadExists } from "../contract/threadExists.ts";
 import { blobsOf, isComplete, readInParts, type ThreadPart, type ThreadReading } from "./threadReading.ts";
 
 /** A whole thread as a tier holds it, ready to be appended elsewhere. */

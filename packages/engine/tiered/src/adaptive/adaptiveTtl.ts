@@ -1,7 +1,8 @@
-import { remembering } from "@stratigraph/core/internal";
+import { remembering, expiresThreads } from "@stratigraph/core/internal";
 import { chooseTtls } from "./chooseTtls.ts";
 import { kindOfThread, kindsOfThreads, type ThreadUses, type Use } from "./kindOfThread.ts";
-import { ReturnTimes } from "./returnTimes.ts";
+import { ReturnTimes, longestTimes } from "./returnTimes.ts";
+import type { Tier } from "@stratigraph/core";
 
 /** How many threads are remembered with their uses: about 5 MB. Any other thread counts as new. */
 const rememberedThreads = 20_000;
@@ -84,4 +85,16 @@ export class AdaptiveTtl {
     const factor = 0.5 ** (usesPerChoice / usesPerHalf);
     for (const times of this.#times) times.fade(factor);
   }
+}
+
+/**
+ * Makes the use of threads decide how long copies stay in a tier. Undefined if they don't expire.
+ * @param now the time in milliseconds since 1970
+ */
+export function adaptTtl(tier: Tier, now: () => number): AdaptiveTtl | undefined {
+  if (!expiresThreads(tier) || tier.ttlMs === 0) return undefined;
+  const { ttlMs } = tier;
+  const adaptiveTtl = new AdaptiveTtl(ttlMs, now);
+  tier.chooseTtl((threadId) => adaptiveTtl.ttlMsOf(threadId), longestTimes * ttlMs);
+  return adaptiveTtl;
 }

@@ -3,7 +3,6 @@ import { checkOptions, validId } from "@stratigraph/core/internal";
 import { recordPrefix, seqOfRecord } from "../log/records.ts";
 import { decodeEvent, encodeEvent, eventsNamespace, termsOfKey, type StoredEvent } from "./eventRecords.ts";
 import type { AppendedEvent, EventsOptions, Projection } from "./projection.ts";
-import { VersionConflictError } from "./versionConflict.ts";
 
 /** How often an append is tried at most, if other processes append to the same thread meanwhile. */
 const attempts = 1000;
@@ -277,3 +276,16 @@ export class EventStore<S, E> {
 
 /** How many events are in memory at a time while they are read. */
 const readAtOnce = 200;
+
+/** The thread has more or fewer events than the caller assumed. Nothing was written. */
+export class VersionConflictError extends StratigraphError {
+  constructor(threadId: string, expected: number, version: number) {
+    super(
+      "VERSION_CONFLICT",
+      `An event was to follow version ${expected} of thread ${JSON.stringify(threadId)}, which is at version ${version}. Nothing was ` +
+        `appended. Project the state and decide again.`,
+      { threadId, expected, version },
+    );
+    this.name = "VersionConflictError";
+  }
+}

@@ -6,12 +6,11 @@ import { shownName, waitMsOf } from "@stratigraph/core/internal";
 import type * as Jiti from "jiti";
 import type { CheckpointerConfig } from "../config.ts";
 import { checkSettings } from "./checkSettings.ts";
-import { findConfig } from "./findConfig.ts";
 import { InvalidConfigError } from "./invalidConfigError.ts";
 import { fillPlaceholders } from "./placeholders.ts";
-import { rebase } from "./rebase.ts";
 import { settle } from "./settle.ts";
 import type { Effect, EnvironmentConfig, JournalKeys, StratigraphConfig } from "./stratigraphConfig.ts";
+import { existsSync } from "node:fs";
 
 /** Options of {@link loadConfig}. */
 export interface LoadConfigOptions {
@@ -222,4 +221,37 @@ function complete(
     redact,
     journal,
   };
+}
+
+/** Names of config files, the first one that is there counts. */
+const configNames = ["ts", "mts", "js", "mjs", "json"].map((ending) => `stratigraph.config.${ending}`);
+
+/** The config file of a folder or of one above it, up to the root of the repository. */
+function findConfig(from: string): string | undefined {
+  for (let folder = resolve(from); ; folder = dirname(folder)) {
+    const found = configNames.map((name) => join(folder, name)).find((file) => existsSync(file));
+    if (found !== undefined) return found;
+    if (existsSync(join(folder, ".git")) || dirname(folder) === folder) return undefined;
+  }
+}
+
+/** A config whose paths are absolute: they are written relative to `folder`, whatever the current folder is. */
+function rebase(folder: string, config: CheckpointerConfig | string): CheckpointerConfig | string {
+  if (typeof config === "string") return rebaseUrl(folder, config);
+  const rebased = Object.entries(config).map(([name, value]: [string, unknown]) => {
+    if (name === "folder" && typeof value === "string") return [name, resolve(folder, value)];
+    if (["hot", "warm", "cold", "replicas"].includes(name)) return [name, rebaseSources(folder, value)];
+    return [name, value];
+  });
+  return Object.fromEntries(rebased) as CheckpointerConfig;
+}
+
+function rebaseSources(folder: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => rebaseSources(folder, item));
+  return typeof value === "string" ? rebaseUrl(folder, value) : value;
+}
+
+function rebaseUrl(folder: string, url: string): string {
+  const [, scheme, path, query] = /^(pglite|file):(?:\/\/(?=\/))?([^?]*)(.*)$/is.exec(url) ?? [];
+  return path === undefined || path === "" ? url : `${scheme}:${resolve(folder, path)}${query}`;
 }

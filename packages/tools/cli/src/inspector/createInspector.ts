@@ -1,8 +1,7 @@
 import { StratigraphError } from "@stratigraph/core";
 import { Hono } from "hono";
 import { answerTo, HttpError } from "./api/errors.ts";
-import { answerOperation } from "./api/operations.ts";
-import { sessionOf } from "./api/session.ts";
+import { answerOperation, offered } from "./api/operations.ts";
 import { answerValue } from "./api/value.ts";
 import { Events } from "./events/events.ts";
 import { Watcher } from "./events/watcher.ts";
@@ -12,6 +11,8 @@ import { checkInspectorOptions, type InspectorOptions } from "./options.ts";
 import { answerPage, builtPage } from "./page/answerPage.ts";
 import { Running } from "./running.ts";
 import { sharedContext } from "./sharedContext.ts";
+import type { Effect, Operation } from "../operations/index.ts";
+import { version } from "../version.ts";
 
 /** An inspector without a server of its own. */
 export interface Inspector {
@@ -77,4 +78,22 @@ export function createInspector(options: InspectorOptions): Inspector {
       events.end();
     },
   };
+}
+
+/** The first data that the page asks for. They are answered while the storage is down, too. */
+export interface Session {
+  readonly version: string;
+  /** Which storage it is, for people. */
+  readonly storage: string;
+  /** Where the settings came from, for people. */
+  readonly origin: string;
+  readonly allow: readonly Effect[];
+  readonly graphs: readonly string[];
+  readonly operations: readonly Pick<Operation, "name" | "effect" | "summary">[];
+}
+
+/** Describes an inspector to its page. */
+function sessionOf(given: Pick<Session, "storage" | "origin" | "allow" | "graphs">): Session {
+  const operations = offered.map(({ name, effect, summary }) => ({ name, effect, summary }));
+  return { version, ...given, operations };
 }

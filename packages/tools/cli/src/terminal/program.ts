@@ -1,6 +1,5 @@
 import { Command, CommanderError } from "commander";
 import { operations, type Group, type Operation } from "../operations/index.ts";
-import { addCompletion } from "./completion.ts";
 import { addInit } from "./init.ts";
 import { addInspect } from "./inspect.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
@@ -89,4 +88,24 @@ function addOperation(
     const given = await inputFrom(operation, command, terminal);
     ended(await runCommand(operation, given, program.opts<Settings>(), terminal));
   });
+}
+
+/** The command by which shells ask for suggestions, and the one by which people ask for the script. */
+const asked = new Set(["complete", "completion"]);
+
+/**
+ * Adds the command that prints a completion script for a shell, and the hidden one that the script calls. The library that does the work is
+ * loaded only for these two.
+ */
+async function addCompletion(program: Command, argv: readonly string[]): Promise<void> {
+  const name = argv.find((word) => !word.startsWith("-"));
+  if (name !== undefined && asked.has(name)) {
+    const { default: tab } = await import("@bomb.sh/tab/commander");
+    tab(program, { completionCommandName: "completion" });
+    return;
+  }
+  program
+    .command("completion")
+    .argument("<shell>", "bash, zsh, fish or powershell")
+    .description("Print a script that completes commands and options in a shell.");
 }

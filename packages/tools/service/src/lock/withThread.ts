@@ -4,7 +4,6 @@ import { keepsLocks } from "@stratigraph/core/internal";
 import type { LockState } from "@stratigraph/core/tier";
 import { ThreadBusyError } from "../errors.ts";
 import type { ServedSaver } from "../servedSaver.ts";
-import { eitherSignal } from "./eitherSignal.ts";
 import { personOf, ThreadLock } from "./threadLock.ts";
 import { Turns } from "./turns.ts";
 import { resolveWithThread, type WithThreadOptions } from "./withThreadOptions.ts";
@@ -104,4 +103,33 @@ async function taken(
     if (state.held || ending.aborted) return state;
     await sleep(pauseMs * (0.5 + Math.random() / 2), undefined, { signal: ending }).catch(() => undefined);
   }
+}
+
+/** A signal that fires when one of two does. */
+interface EitherSignal {
+  readonly signal: AbortSignal;
+  /** Stops listening to the two. */
+  release(): void;
+}
+
+/**
+ * As `AbortSignal.any`, for a signal that is handed to others. Node keeps a signal that `any` made for as long as somebody listens to it,
+ * and LangGraph doesn't stop listening when a run ends, so that each run would stay in memory.
+ */
+function eitherSignal(first: AbortSignal, second: AbortSignal | undefined): EitherSignal {
+  if (second === undefined) return { signal: first, release: () => undefined };
+  const controller = new AbortController();
+  const both = [first, second];
+  const fire = (): void => {
+    const fired = both.find(({ aborted }) => aborted);
+    if (fired !== undefined) controller.abort(fired.reason);
+  };
+  for (const signal of both) signal.addEventListener("abort", fire);
+  fire();
+  return {
+    signal: controller.signal,
+    release: () => {
+      for (const signal of both) signal.removeEventListener("abort", fire);
+    },
+  };
 }
