@@ -64,7 +64,7 @@ const WAITS: Record<string, string> = {
   "packages/tools/testing/src/faulty/faults.ts": "FaultyTier's delay()",
   "packages/tools/testing/src/graphs/abortTests.ts":
     "older LangGraphs tell nobody when a run that was left has ended",
-  "packages/engine/tiered/test/adaptive/stack.test.ts":
+  "packages/engine/tiered/test/adaptiveStack.test.ts":
     "copies expire in a real Redis between the steps of runs",
   "packages/engine/tiered/test/faults.test.ts": "a user's pause between turns",
   "packages/engine/tiered/test/stacks/kill.test.ts":

@@ -12,7 +12,7 @@ import { targets } from "./targets.ts";
 import type { BenchContext, BenchOptions, SaverId, Section, Table } from "./types.ts";
 import { writeReport } from "./writeReport.ts";
 
-const USAGE = `pnpm bench [--quick] [--full] [--write] [--generated] [--only section]… [--saver id]… [--build build]… [--trace file]
+const USAGE = `pnpm bench [--quick] [--full] [--write] [--generated] [--only section]… [--saver id]… [--build build]…
 pnpm bench --profile [--history | --cold] [--quick] [--saver id]… [--build build]…
   --quick   5 conversations and small states: shows that the bench works
   --full    also what takes minutes: the official PostgresSaver on all 60 conversations
@@ -22,7 +22,6 @@ pnpm bench --profile [--history | --cold] [--quick] [--saver id]… [--build bui
   --saver   one of ${Object.keys(SAVERS).join(", ")}; may be repeated
   --build   LangGraph, LangChain and the savers imported (esm) or required (cjs), in the sections that
             compare them; both where it isn't given
-  --trace   a file with a trace of uses (test/bench/traffic/trace.ts), for the section adaptive
   --profile what a run spends its time on, by package, file and function; of our PostgresSaver, as CommonJS,
             where --saver and --build don't say otherwise; with --history of listing a thread's history,
             with --cold of the first seconds of a process with 8 threads
@@ -106,7 +105,6 @@ function readOptions(): BenchOptions {
       only: { type: "string", multiple: true, default: [] },
       saver: { type: "string", multiple: true, default: [] },
       build: { type: "string", multiple: true, default: [] },
-      trace: { type: "string" },
       profile: { type: "boolean", default: false },
       history: { type: "boolean", default: false },
       cold: { type: "boolean", default: false },

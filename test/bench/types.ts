@@ -28,8 +28,6 @@ export interface BenchOptions {
   saver: string[];
   /** Builds to measure where a section compares them; both where empty. */
   build: Build[];
-  /** A file with a trace of uses, which the section "adaptive" replays instead of generated ones. */
-  trace?: string | undefined;
   /** Instead of the sections: what savers spend their time on. */
   profile: ProfileOf | undefined;
 }

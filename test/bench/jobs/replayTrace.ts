@@ -1,24 +1,20 @@
-import { MemoryTier } from "@stratigraph/core";
+import { MemoryTier, type Tier } from "@stratigraph/core";
 import { TierStack, memory } from "@stratigraph/tiered";
-import { generateTrace, type TraceShape } from "../traffic/generateTrace.ts";
-import { policyOf, type PolicyName } from "../traffic/policies.ts";
-import { readTrace, type ThreadUse } from "../traffic/trace.ts";
-import { writeCheckpoint } from "../traffic/writeCheckpoint.ts";
+import { generateTrace, type ThreadUse, type TraceShape } from "../generateTrace.ts";
 
 /** How long copies stay in one replay. */
 export interface Replayed {
-  readonly policy: PolicyName;
+  readonly adaptiveTtl: boolean;
   readonly ttlMs: number;
 }
 
 /** Input of the job. */
 export interface ReplayInput {
-  /** A file with a trace, or what to generate. */
-  readonly trace: string | TraceShape;
+  readonly trace: TraceShape;
   readonly replays: readonly Replayed[];
 }
 
-/** What one policy did with a trace, after its first third, in which it may learn. */
+/** What came of a replay, after its first third, in which a stack may learn. */
 export interface ReplayResult extends Replayed {
   /** Reads that weren't scans, and those of them whose bytes came from the hot tier. */
   readonly reads: number;
@@ -29,49 +25,64 @@ export interface ReplayResult extends Replayed {
 
 /** The hot tier forgets when it is called, and a busy one always is: so it is called at least this often. */
 const heartbeatMs = 10_000;
+/** What a write adds to a thread, as was recorded: 3.4 kB a turn. */
+const [recordBytes, valueBytes] = [600, 250].map((length) => Buffer.alloc(length));
 
-/** Replays a trace through stacks with one policy after another. The tiers are real ones in memory; their clock is the trace's. */
+/** Replays a trace through one stack after another. The tiers are real ones in memory; their clock is the trace's. */
 export async function job({ trace, replays }: ReplayInput): Promise<ReplayResult[]> {
-  const uses = typeof trace === "string" ? readTrace(trace) : generateTrace(trace);
+  const uses = generateTrace(trace);
   const results: ReplayResult[] = [];
   for (const each of replays) results.push(await replay(uses, each));
   return results;
 }
 
-async function replay(uses: readonly ThreadUse[], { policy: name, ttlMs }: Replayed): Promise<ReplayResult> {
+async function replay(uses: readonly ThreadUse[], { adaptiveTtl, ttlMs }: Replayed): Promise<ReplayResult> {
   let nowMs = 0;
   const clock = (): number => nowMs;
   const hot = memory({ maxSize: "8gb", forgetAfter: `${ttlMs}ms`, clock });
-  const stack = new TierStack({
-    hot,
-    warm: new MemoryTier(clock),
-    adaptiveTtl: name === "adaptive",
-    clock,
-  });
-  const policy = policyOf(name, ttlMs, uses);
-  if (policy !== undefined) hot.chooseTtl((thread) => policy.ttlMsOf(thread), ttlMs);
+  const stack = new TierStack({ hot, warm: new MemoryTier(clock), adaptiveTtl, clock });
+  /** How many checkpoints each thread has. */
   const heads = new Map<string, number>();
-  const learnedMs = (uses.at(-1)?.atMs ?? 0) / 3;
+  const learnedMs = uses.at(-1)!.atMs / 3;
   let [reads, hits, byteMs] = [0, 0, 0];
-  const passUntil = async (atMs: number): Promise<void> => {
+  for (const { atMs, thread, use, scan } of uses) {
     while (nowMs < atMs) {
       const fromMs = nowMs;
       nowMs = Math.min(atMs, hot.size > 0 ? nowMs + heartbeatMs : atMs);
       byteMs += hot.size * Math.max(0, nowMs - Math.max(fromMs, learnedMs));
       await hot.peek({ threadId: "nobody's", namespace: "" });
     }
-  };
-  for (const use of uses) {
-    await passUntil(use.atMs);
-    policy?.used(use);
     const { hits: before } = stack.counters[0]!;
-    if (use.use === "write") await writeCheckpoint(stack, use, heads);
-    else await stack.read({ threadId: use.thread, namespace: "" });
+    if (use === "write") await writeCheckpoint(stack, thread, heads);
+    else await stack.read({ threadId: thread, namespace: "" });
     await stack.idle();
-    if (use.use === "write" || use.scan === true || nowMs < learnedMs || !heads.has(use.thread)) continue;
+    if (use === "write" || scan === true || nowMs < learnedMs || !heads.has(thread)) continue;
     reads += 1;
     hits += stack.counters[0]!.hits - before;
   }
   await stack.end();
-  return { policy: name, ttlMs, reads, hits, megabyteHours: byteMs / 1e6 / 3_600_000 };
+  return { adaptiveTtl, ttlMs, reads, hits, megabyteHours: byteMs / 1e6 / 3_600_000 };
+}
+
+/** Appends a checkpoint with one value, a patch on the one before, so that reading it takes all bytes that were written. */
+async function writeCheckpoint(tier: Tier, threadId: string, heads: Map<string, number>): Promise<void> {
+  const n = (heads.get(threadId) ?? 0) + 1;
+  heads.set(threadId, n);
+  const [hash, before] = [n, n - 1].map((each) => each.toString(16).padStart(40, "0"));
+  const record = {
+    threadId,
+    namespace: "",
+    checkpointId: hash!,
+    terms: [],
+    blobs: [hash!],
+    body: recordBytes!,
+  };
+  const blob = { hash: hash!, bytes: valueBytes! };
+  await tier.append({
+    threadId,
+    records: [n === 1 ? record : { ...record, parentId: before! }],
+    blobs: [n === 1 ? blob : { ...blob, base: before! }],
+    heads: [{ namespace: "", to: hash!, expected: "any" }],
+    onConflict: "refuse",
+  });
 }

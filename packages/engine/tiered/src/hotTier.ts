@@ -13,7 +13,7 @@ import {
   type Reading,
   type StoredCheckpoint,
 } from "@stratigraph/core/tier";
-import type { AdaptiveTtl } from "./adaptive/adaptiveTtl.ts";
+import type { AdaptiveTtl } from "./adaptiveTtl.ts";
 import { overheadBytes } from "./boundedMemoryTier.ts";
 import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";
 import { CopyQueue, type QueueLimits } from "./copyQueue.ts";

@@ -57,7 +57,7 @@ import type {
   TierRole,
   UnchangedDeleter,
 } from "@stratigraph/core/tier";
-import { adaptTtl } from "./adaptive/adaptiveTtl.ts";
+import { adaptTtl } from "./adaptiveTtl.ts";
 import { Archive, type BeforeDeletion, type DeletedArchive } from "./archive.ts";
 import { withoutMark } from "./archivedMark.ts";
 import type { BreakerState } from "./breaker.ts";

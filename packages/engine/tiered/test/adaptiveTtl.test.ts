@@ -1,6 +1,15 @@
-import { collectGarbage } from "../../../../../test/collected.ts";
-import { AdaptiveTtl } from "../../src/adaptive/adaptiveTtl.ts";
-import { kindOfThread, kindsOfThreads, type ThreadUses } from "../../src/adaptive/kindOfThread.ts";
+import { collectGarbage } from "../../../../test/collected.ts";
+import { randomNumbers } from "../../../../test/bench/randomNumbers.ts";
+import {
+  AdaptiveTtl,
+  choosePlaces,
+  count,
+  countNext,
+  outlookOf,
+  placeOfTtl,
+  unknownKind,
+  type Outlook,
+} from "../src/adaptiveTtl.ts";
 
 const minute = 60_000;
 
@@ -24,20 +33,13 @@ function learn({ clock, ttl }: ReturnType<typeof opened>, hours: number): void {
   }
 }
 
-test("before anything is learned, and for unknown threads, it is the fixed ttl", () => {
-  const { ttl } = opened();
-  expect(ttl.ttlMsOf("new")).toBe(15 * minute);
-  ttl.used("new", "write", 100);
-  expect(ttl.ttlMsOf("new")).toBe(15 * minute);
-});
-
-test("threads that come back every hour are kept for it, those that never came back go sooner", () => {
+test("threads that come back every hour are kept for it, those that never came back go sooner, and what is unknown gets the ttl", () => {
   const all = opened();
+  expect(all.ttl.ttlMsOf("new")).toBe(15 * minute);
   learn(all, 40);
+  expect(all.ttl.ttlMsOf("new")).toBe(15 * minute);
   expect(all.ttl.ttlMsOf("hourly 30")).toBeGreaterThanOrEqual(59 * minute);
   expect(all.ttl.ttlMsOf("hourly 30")).toBeLessThanOrEqual(120 * minute);
-  all.ttl.used("another", "read");
-  all.clock.now += 1_000;
   all.ttl.used("another", "write", 1_000);
   expect(all.ttl.ttlMsOf("another")).toBeLessThan(15 * minute);
 });
@@ -88,16 +90,50 @@ test("what is remembered is bounded: a million threads take a few megabytes", ()
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(5e6);
 });
 
-test("every combination is a kind of its own", () => {
-  const kinds = new Set<number>();
-  for (const last of ["read", "write"] as const)
-    for (const returnedAfter of [0, 2, 10, 50, 1_000])
-      for (const returns of [0, 1, 3, 9])
-        for (const usesSince of [1, 3]) {
-          const uses: ThreadUses = { atMs: 0, bytes: 0, last, returnedAfter, returns, usesSince };
-          kinds.add(kindOfThread(uses));
-        }
-  expect(kinds.size).toBe(kindsOfThreads);
-  expect(Math.min(...kinds)).toBe(0);
-  expect(Math.max(...kinds)).toBe(kindsOfThreads - 1);
+/** What is known of a kind of threads of so many bytes each, which were used again after so many ttls, or never. */
+function outlook(bytes: number, after: readonly (number | "never")[]): Outlook {
+  const kind = unknownKind();
+  for (const each of after) {
+    count(kind.all, bytes);
+    if (each !== "never") countNext(kind, each, bytes);
+  }
+  return outlookOf(kind);
+}
+
+test("uses found and memory grow with the time, and a use exactly after the ttl finds the copy", () => {
+  const places = outlook(100, [1 / 60, 0.5, 1, 2, 9, "never"]);
+  expect([places[placeOfTtl]!.found, places.at(-1)!.found]).toEqual([3, 4]);
+  for (const [n, { found, taken }] of places.entries()) {
+    expect(found).toBeGreaterThanOrEqual(places[n - 1]?.found ?? 0);
+    expect(taken).toBeGreaterThan(places[n - 1]?.taken ?? 0);
+  }
+});
+
+test("what never comes back goes at once; of two kinds that come back alike, the smaller threads are kept longer", () => {
+  const after = [0.5, 0.5, 0.5, 2, 2, 2, "never", "never", "never", "never"] as const;
+  const [gone, small, large] = choosePlaces([
+    outlook(1_000, ["never"]),
+    outlook(10, after),
+    outlook(1_000, after),
+  ]);
+  expect(gone).toBe(0);
+  expect(small).toBeGreaterThan(large!);
+});
+
+test("whatever the past was: no more memory than the fixed ttl, and no fewer uses found", () => {
+  const random = randomNumbers(17);
+  for (let round = 0; round < 300; round += 1) {
+    const outlooks = Array.from({ length: Math.floor(random() * 20) }, () => {
+      const [scale, never] = [2 ** (12 * random() - 8), random()];
+      const uses = Array.from({ length: 1 + Math.floor(random() * 60) }, () =>
+        random() < never ? "never" : scale * 2 ** (4 * random() - 2),
+      );
+      return outlook(10 ** (6 * random()), uses);
+    });
+    const places = choosePlaces(outlooks);
+    const sum = (of: "found" | "taken", place: (n: number) => number): number =>
+      outlooks.reduce((total, each, n) => total + each[place(n)]![of], 0);
+    expect(sum("taken", (n) => places[n]!)).toBeLessThanOrEqual(sum("taken", () => placeOfTtl) * (1 + 1e-9));
+    expect(sum("found", (n) => places[n]!)).toBeGreaterThanOrEqual(sum("found", () => placeOfTtl));
+  }
 });

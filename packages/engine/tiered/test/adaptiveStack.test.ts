@@ -3,9 +3,9 @@ import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { TieredSaver, TierStack, memory } from "@stratigraph/tiered";
 import { Redis } from "ioredis";
-import { freshDatabase, sharedRedis } from "../../../../../test/servers/shared.ts";
-import { randomNumbers } from "../../../../../test/bench/randomNumbers.ts";
-import { put, stepsOf, text, valueOf } from "../support.ts";
+import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
+import { randomNumbers } from "../../../../test/bench/randomNumbers.ts";
+import { put, stepsOf, text, valueOf } from "./support.ts";
 
 describe("on Redis and PostgreSQL", () => {
   let database: Awaited<ReturnType<typeof freshDatabase>>;
