@@ -1,6 +1,6 @@
 import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
 import { StratigraphError } from "@stratigraph/core";
-import { testGraphs, testTier } from "@stratigraph/testing";
+import { testDifferential, testGraphs, testTier } from "@stratigraph/testing";
 import { Cluster } from "ioredis";
 import { waitUntil } from "../../../../test/servers/process.ts";
 import { startRedisCluster } from "../../../../test/servers/redis.ts";
@@ -55,6 +55,7 @@ const onCluster = async () => {
   };
 };
 testGraphs("RedisSaver on a cluster", onCluster, sparser);
+testDifferential("RedisSaver on a cluster", onCluster, sparser);
 
 test("fromCluster opens a client of its own, which end() closes", async () => {
   const keyPrefix = `from ${(prefixes += 1)}:`;

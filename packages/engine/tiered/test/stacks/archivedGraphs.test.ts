@@ -1,7 +1,7 @@
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { s3 } from "@stratigraph/s3";
-import { testGraphs } from "@stratigraph/testing";
+import { testDifferential, testGraphs } from "@stratigraph/testing";
 import { TieredSaver } from "@stratigraph/tiered";
 import { Redis } from "ioredis";
 import pg from "pg";
@@ -38,42 +38,41 @@ class ArchivingSaver extends TieredSaver {
   }
 }
 
-testGraphs(
-  "redis>postgres>s3, archived between all turns",
-  async () => {
-    const [database, shared, bucket] = await Promise.all([freshDatabase(), sharedRedis(), openBucket()]);
-    // The savers share their connections, as those of one process do.
-    const pool = new pg.Pool({ connectionString: database.url, max: 8 });
-    const client = new Redis(shared.url);
-    const savers: ArchivingSaver[] = [];
-    const second = async (): Promise<ArchivingSaver> => {
-      const saver = new ArchivingSaver({
-        hot: redis({ client, prefix: shared.keyPrefix, ttl: "5m" }),
-        warm: postgres({ pool }),
-        cold: s3({ client: bucket.client, bucket: bucket.bucket }),
-        archiveAfter: "0s",
-        pause: "0ms",
-        // Tiers know to the minute when a thread was written.
-        clock: () => Date.now() + 120_000,
-      });
-      savers.push(saver);
-      return saver;
-    };
-    const saver = await second();
-    await saver.setup();
-    return {
-      saver,
-      second,
-      close: async () => {
-        for (const each of savers) await each.end();
-        expect(savers.reduce((sum, { archived }) => sum + archived, 0)).toBeGreaterThan(
-          inRounds({ few: 50, all: 100, soak: 200 }),
-        );
-        client.disconnect();
-        await pool.end();
-        await Promise.all([database.drop(), bucket.close()]);
-      },
-    };
-  },
-  sparser,
-);
+const open = async () => {
+  const [database, shared, bucket] = await Promise.all([freshDatabase(), sharedRedis(), openBucket()]);
+  // The savers share their connections, as those of one process do.
+  const pool = new pg.Pool({ connectionString: database.url, max: 8 });
+  const client = new Redis(shared.url);
+  const savers: ArchivingSaver[] = [];
+  const second = async (): Promise<ArchivingSaver> => {
+    const saver = new ArchivingSaver({
+      hot: redis({ client, prefix: shared.keyPrefix, ttl: "5m" }),
+      warm: postgres({ pool }),
+      cold: s3({ client: bucket.client, bucket: bucket.bucket }),
+      archiveAfter: "0s",
+      pause: "0ms",
+      // Tiers know to the minute when a thread was written.
+      clock: () => Date.now() + 120_000,
+    });
+    savers.push(saver);
+    return saver;
+  };
+  const saver = await second();
+  await saver.setup();
+  return {
+    saver,
+    second,
+    close: async () => {
+      for (const each of savers) await each.end();
+      expect(savers.reduce((sum, { archived }) => sum + archived, 0)).toBeGreaterThan(
+        inRounds({ few: 10, all: 100, soak: 200 }),
+      );
+      client.disconnect();
+      await pool.end();
+      await Promise.all([database.drop(), bucket.close()]);
+    },
+  };
+};
+
+for (const suite of [testGraphs, testDifferential])
+  suite("redis>postgres>s3, archived between all turns", open, sparser);

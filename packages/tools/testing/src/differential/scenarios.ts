@@ -5,6 +5,7 @@ import { failureScenarios } from "./scenarios/failureScenarios.ts";
 import { functionalScenarios } from "./scenarios/functionalScenarios.ts";
 import { historyScenarios } from "./scenarios/historyScenarios.ts";
 import { interruptScenarios } from "./scenarios/interruptScenarios.ts";
+import { deltaMessageScenarios, messageScenarios } from "./scenarios/messageScenarios.ts";
 import { mutatingScenarios, plainScenarios } from "./scenarios/plainScenarios.ts";
 import { stepScenarios } from "./scenarios/stepScenarios.ts";
 import { subgraphScenarios } from "./scenarios/subgraphScenarios.ts";
@@ -15,6 +16,8 @@ export const scenarios: readonly Scenario[] = [
   ...mutatingScenarios,
   ...deltaScenarios,
   ...deltaLineScenarios,
+  ...messageScenarios,
+  ...deltaMessageScenarios,
   ...stepScenarios,
   ...interruptScenarios,
   ...subgraphScenarios,

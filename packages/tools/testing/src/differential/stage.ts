@@ -129,9 +129,9 @@ export class Stage {
     return snapshot;
   }
 
-  /** Reads and notes the whole history, newest first. */
-  async history(build: BuildGraph): Promise<StateSnapshot[]> {
-    const history = await historyOf(await this.#graph(build), this.config);
+  /** Reads and notes the whole history, the thread's by default, newest first. */
+  async history(build: BuildGraph, config: RunnableConfig = this.config): Promise<StateSnapshot[]> {
+    const history = await historyOf(await this.#graph(build), config);
     this.note("history", history);
     return history;
   }

@@ -109,28 +109,4 @@ export const abortTests = ({ test, saver, reopen, thread }: GraphContext): void 
     await expect(throwing()).rejects.toThrow("stop at 3");
     expect((await graphOf(storage, calls).getState(config)).values).toEqual({ log: ["a", "b", "c"] });
   });
-
-  test("a loop that the recursion limit stopped can be continued", async () => {
-    const build = (checkpointer: BaseCheckpointSaver, until: number) =>
-      new StateGraph(State)
-        .addNode("again", () => ({ log: ["x"] }))
-        .addEdge(START, "again")
-        .addConditionalEdges("again", (s) => (s.log.length < until ? "again" : "__end__"))
-        .compile({ checkpointer });
-    const config = thread();
-    await expect(build(saver(), 99).invoke({}, { ...config, recursionLimit: 4 })).rejects.toThrow(
-      /[Rr]ecursion limit/,
-    );
-    const graph = build(await reopen(), 8);
-    const stopped = await graph.getState(config);
-    expect(stopped.next).toEqual(["again"]);
-    const reached = (stopped.values as { log: string[] }).log.length;
-    expect(reached).toBeGreaterThan(2);
-    expect(await graph.invoke(null, config)).toEqual({ log: Array.from({ length: 8 }, () => "x") });
-    const history = await historyOf(graph, config);
-    expectOneLine(history);
-    expect(history.map((s) => (s.values as { log: string[] }).log.length)).toEqual([
-      8, 7, 6, 5, 4, 3, 2, 1, 0, 0,
-    ]);
-  });
 };

@@ -65,7 +65,3 @@ export const interruptIds = (snapshot: StateSnapshot): string[] =>
       return interrupt.id;
     }),
   );
-
-/** `metadata.source` and `metadata.step` of each snapshot, to compare whole histories. */
-export const sourcesOf = (history: readonly StateSnapshot[]): string[] =>
-  history.map((snapshot) => `${snapshot.metadata?.source} ${snapshot.metadata?.step}`);

@@ -1,41 +1,19 @@
 import { describe } from "vitest";
 import { type GraphGroup, registerGroups } from "./context.ts";
-import { subgraphTests } from "./subgraphTests.ts";
-import { subgraphTimeTravelTests } from "./subgraphTimeTravelTests.ts";
-import { updateStateTests } from "./updateStateTests.ts";
-import { copyTests } from "./copyTests.ts";
-import { commandTests } from "./commandTests.ts";
-import { errorTests } from "./errorTests.ts";
-import { messageTests } from "./messageTests.ts";
-import { channelTests } from "./channelTests.ts";
-import { functionalTests } from "./functionalTests.ts";
 import { deltaChannelTests } from "./deltaChannelTests.ts";
 import { historyTests } from "./historyTests.ts";
 import { valueTests } from "./valueTests.ts";
 import { isolationTests } from "./isolationTests.ts";
 import { abortTests } from "./abortTests.ts";
 import { interruptTests } from "./interruptTests.ts";
-import { sendTests } from "./sendTests.ts";
 import { durabilitiesOf } from "./durabilities.ts";
 import type { GraphSetup, GraphSuiteOptions } from "./setup.ts";
 import { registerSerdeTests } from "./serdeTests.ts";
 import { timeTravelTests } from "./timeTravelTests.ts";
-import { toolInterruptTests } from "./toolInterruptTests.ts";
 
 const groups: Readonly<Record<string, GraphGroup>> = {
   interrupts: interruptTests,
-  "tool interrupts": toolInterruptTests,
-  send: sendTests,
   "time travel": timeTravelTests,
-  subgraphs: subgraphTests,
-  "subgraph time travel": subgraphTimeTravelTests,
-  updateState: updateStateTests,
-  copy: copyTests,
-  command: commandTests,
-  errors: errorTests,
-  messages: messageTests,
-  channels: channelTests,
-  "functional API": functionalTests,
   DeltaChannel: deltaChannelTests,
   history: historyTests,
   values: valueTests,
@@ -46,7 +24,7 @@ const groups: Readonly<Record<string, GraphGroup>> = {
 const serdeGroup = "compressing serializer";
 
 /**
- * Registers a vitest suite of real compiled LangGraph graphs that any saver must pass.
+ * Registers a vitest suite of real compiled LangGraph graphs that any saver must pass, for what `testDifferential` can't compare.
  *
  * @param name - name of the suite, usually the saver's
  * @param setup - opens the saver under test; called once, in `beforeAll`

@@ -1,20 +1,32 @@
-import { Overwrite, START, StateGraph } from "@langchain/langgraph";
+import { Command, Overwrite, START, StateGraph, interrupt } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { scenarioGroup } from "../scenario.ts";
 import { deltaState } from "./states.ts";
 import { turns } from "./turns.ts";
 
-const oneByOne = (checkpointer: BaseCheckpointSaver) =>
-  new StateGraph(deltaState(3))
+const line = (snapshotFrequency: number) => (checkpointer: BaseCheckpointSaver) =>
+  new StateGraph(deltaState(snapshotFrequency))
     .addNode("a", (s) => ({ list: [`a${s.turns}`], turns: 1 }))
     .addNode("b", (s) => ({ list: [`b after ${s.list.length}`] }))
     .addEdge(START, "a")
     .addEdge("a", "b")
     .compile({ checkpointer });
 
+const oneByOne = line(3);
+
+const asking = (checkpointer: BaseCheckpointSaver) =>
+  new StateGraph(deltaState())
+    .addNode("a", () => ({ list: ["a"] }))
+    .addNode("ask", () => ({ list: [interrupt<string, string>("?")] }))
+    .addEdge(START, "a")
+    .addEdge("a", "ask")
+    .compile({ checkpointer });
+
 /** DeltaChannels with one writer at a time. */
 export const deltaLineScenarios = scenarioGroup({
   "a DeltaChannel with one writer at a time, six turns": (stage) => turns(stage, oneByOne, 6),
+  "a DeltaChannel with a snapshot every update": (stage) => turns(stage, line(1), 3),
+  "a DeltaChannel without a snapshot, six turns": (stage) => turns(stage, line(1000), 6),
 
   "Overwrite of a DeltaChannel": async (stage) => {
     const build = (checkpointer: BaseCheckpointSaver) =>
@@ -35,6 +47,12 @@ export const deltaLineScenarios = scenarioGroup({
     await stage.update(oneByOne, { list: new Overwrite(["anew by hand"]) }, "a");
     await stage.turn(oneByOne, null);
     await turns(stage, oneByOne, 1);
+  },
+
+  "a DeltaChannel updated by hand while a question waits": async (stage) => {
+    await stage.turn(asking, { list: ["in"] });
+    await stage.update(asking, { list: ["by hand"] }, "a");
+    await stage.turn(asking, new Command({ resume: "yes" }));
   },
 
   "a DeltaChannel forked in the middle": async (stage) => {

@@ -1,14 +1,4 @@
-import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
-import {
-  Annotation,
-  Command,
-  DeltaChannel,
-  START,
-  Send,
-  StateGraph,
-  interrupt,
-  messagesDeltaReducer,
-} from "@langchain/langgraph";
+import { Command, START, Send, StateGraph, interrupt } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { scenarioGroup } from "../scenario.ts";
 import { finishInTurn } from "../../finishInTurn.ts";
@@ -53,56 +43,6 @@ const sends = () => {
       .compile({ checkpointer });
 };
 
-const Messages = Annotation.Root({
-  messages: () => new DeltaChannel<BaseMessage[], BaseMessage[]>(messagesDeltaReducer),
-});
-
-/** A model that calls three tools at once, which answer in another order. `ids`: whether the messages have ids. */
-const agent = (ids: boolean) => {
-  const finish = finishInTurn();
-  return (checkpointer: BaseCheckpointSaver) =>
-    new StateGraph(Messages)
-      .addNode("model", ({ messages }) => {
-        const done = messages.at(-1)?.getType() === "tool";
-        const turn = messages.length;
-        const calls = ["ra", "rb", "rc"].map((name) => ({
-          name,
-          args: { turn },
-          id: `${name}${turn}`,
-          type: "tool_call" as const,
-        }));
-        const answer = done
-          ? new AIMessage({ content: `done after ${turn}`, ...(ids ? { id: `done ${turn}` } : {}) })
-          : new AIMessage({ content: "", tool_calls: calls, ...(ids ? { id: `ai ${turn}` } : {}) });
-        return { messages: [answer] };
-      })
-      .addNode("tool", async ({ name, id, place }: { name: string; id: string; place: number }) => {
-        await finish(place);
-        return {
-          messages: [
-            new ToolMessage({
-              content: `of ${name}`,
-              tool_call_id: id,
-              name,
-              ...(ids ? { id: `m ${id}` } : {}),
-            }),
-          ],
-        };
-      })
-      .addConditionalEdges(
-        "model",
-        ({ messages }) => {
-          const last = messages.at(-1);
-          const calls = AIMessage.isInstance(last) ? (last.tool_calls ?? []) : [];
-          return calls.map(({ name, id = "" }, index) => new Send("tool", { name, id, place: 2 - index }));
-        },
-        ["tool"],
-      )
-      .addEdge("tool", "model")
-      .addEdge(START, "model")
-      .compile({ checkpointer });
-};
-
 /** Two of three parallel nodes ask before they write. */
 const asking = (checkpointer: BaseCheckpointSaver) =>
   new StateGraph(deltaState())
@@ -126,17 +66,6 @@ export const deltaScenarios = scenarioGroup(
     "parallel writers of a DeltaChannel, a snapshot every 3 updates": (stage) =>
       turns(stage, parallel(4, { reversed: true, snapshotFrequency: 3 }), 3),
     "five Sends into a DeltaChannel": (stage) => turns(stage, sends(), 2),
-
-    "three parallel tool calls into a DeltaChannel of messages": async (stage) => {
-      const build = agent(true);
-      for (const turn of ["one", "two"])
-        await stage.turn(build, { messages: [new HumanMessage({ content: turn, id: turn })] });
-    },
-
-    "three parallel tool calls, messages without ids": async (stage) => {
-      const build = agent(false);
-      for (const turn of ["one", "two"]) await stage.turn(build, { messages: [new HumanMessage(turn)] });
-    },
 
     "parallel writers of a DeltaChannel, two of which ask": async (stage) => {
       await stage.turn(asking, { list: ["in"] });

@@ -1,4 +1,4 @@
-import { START, StateGraph } from "@langchain/langgraph";
+import { END, START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { scenarioGroup } from "../scenario.ts";
 import { finishInTurn } from "../../finishInTurn.ts";
@@ -107,6 +107,24 @@ export const failureScenarios = scenarioGroup({
     const build = flaky(1, 1);
     await stage.turn(build, { log: ["in"] });
     await stage.turn(build, { log: ["something else"] });
+  },
+
+  "a failure mended by hand": async (stage) => {
+    const build = flaky(9, 1);
+    await stage.turn(build, { log: ["in"] });
+    await stage.update(build, { log: ["mended"] }, "b");
+    await stage.turn(build, null);
+  },
+
+  "a loop that the recursion limit stops": async (stage) => {
+    const build = (checkpointer: BaseCheckpointSaver) =>
+      new StateGraph(State)
+        .addNode("again", (s) => ({ log: [`again ${s.log.length}`] }))
+        .addEdge(START, "again")
+        .addConditionalEdges("again", (s) => (s.log.length < 8 ? "again" : END))
+        .compile({ checkpointer });
+    await stage.turn(build, { log: ["in"] }, { ...stage.config, recursionLimit: 4 });
+    await stage.turn(build, null);
   },
 
   "one of several parallel nodes fails, and is run again": async (stage) => {

@@ -12,9 +12,11 @@ const sum = (checkpointer: BaseCheckpointSaver) =>
 const essay = () => {
   const finish = finishInTurn();
   let broken = 1;
+  let runs = 0;
   const write = task("write", async (topic: string, place: number) => {
+    runs += 1;
     await finish(place);
-    return `about ${topic}`;
+    return `about ${topic}, after ${runs} runs`;
   });
   const check = task({ name: "check" }, async (text: string) => {
     if (broken-- > 0) throw new Error("check is broken");
@@ -33,6 +35,13 @@ const essay = () => {
 export const functionalScenarios = scenarioGroup({
   "an entrypoint that remembers": async (stage) => {
     for (const input of [1, 10, 100]) await stage.turn(sum, input);
+  },
+
+  "an entrypoint called from an old checkpoint": async (stage) => {
+    for (const input of [1, 10, 100]) await stage.turn(sum, input);
+    const ends = (await stage.history(sum)).filter(({ next }) => next.length === 0);
+    await stage.turn(sum, 5, stage.at(ends.at(-1)?.config));
+    await stage.turn(sum, 1);
   },
 
   "tasks, a question, a failure": async (stage) => {

@@ -1,4 +1,4 @@
-import { Command, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { scenarioGroup } from "../scenario.ts";
 import { State } from "./states.ts";
@@ -21,6 +21,16 @@ const asking = (checkpointer: BaseCheckpointSaver) =>
     .addEdge(START, "a")
     .addEdge("a", "ask")
     .addEdge("ask", "b")
+    .compile({ checkpointer });
+
+const wide = (checkpointer: BaseCheckpointSaver) =>
+  new StateGraph(State)
+    .addNode("left", () => ({ log: ["left"] }))
+    .addNode("right", () => ({ log: ["right"] }))
+    .addNode("join", () => ({ log: ["join"] }))
+    .addEdge(START, "left")
+    .addEdge(START, "right")
+    .addEdge(["left", "right"], "join")
     .compile({ checkpointer });
 
 /** Updates by hand, time travel, forks and copies. */
@@ -49,6 +59,22 @@ export const historyScenarios = scenarioGroup({
     await stage.turn(line, null);
   },
 
+  "a thread made by hand, of several updates in one superstep": async (stage) => {
+    await stage.bulkUpdate(wide, [
+      { updates: [{ values: { log: ["in"] }, asNode: "__input__" }] },
+      { updates: [{ values: { log: [] }, asNode: "__start__" }] },
+      { updates: ["left", "right"].map((asNode) => ({ values: { log: [`as ${asNode}`] }, asNode })) },
+    ]);
+    await stage.turn(wide, null);
+  },
+
+  "an empty update, and one as END": async (stage) => {
+    await stage.turn(asking, { log: ["in"] });
+    await stage.update(asking, null);
+    await stage.update(asking, null, END);
+    await stage.turn(asking, { log: ["again"] });
+  },
+
   "an update by hand while a question waits": async (stage) => {
     await stage.turn(asking, { log: ["in"] });
     await stage.update(asking, { log: ["by hand"] }, "a");
@@ -72,7 +98,7 @@ export const historyScenarios = scenarioGroup({
     const base = history.findLast(({ next }) => next.length === 0) ?? history.at(-1);
     const forked = await stage.update(line, { log: ["forked"] }, "a", stage.at(base?.config));
     await stage.turn(line, null, stage.at(forked));
-    await stage.turn(line, { log: ["beside"] }, stage.at(base?.config));
+    for (const text of ["left", "right"]) await stage.turn(line, { log: [text] }, stage.at(base?.config));
     await stage.turn(line, { log: ["at the end"] });
   },
 
@@ -90,5 +116,14 @@ export const historyScenarios = scenarioGroup({
     const middle = history.find(({ next }) => next[0] === "b") ?? history.at(-1);
     await stage.update(line, null, "__copy__", stage.at(middle?.config));
     await stage.turn(line, null);
+  },
+
+  "copies of the first checkpoint and of the last": async (stage) => {
+    await stage.turn(line, { log: ["in"] });
+    const history = await stage.history(line);
+    await stage.update(line, null, "__copy__", stage.at(history.at(-1)?.config));
+    await stage.turn(line, null);
+    await stage.update(line, null, "__copy__");
+    await stage.turn(line, { log: ["again"] });
   },
 });

@@ -1,4 +1,4 @@
-import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Annotation, Command, START, Send, StateGraph, interrupt } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { BuildGraph, Stage } from "../stage.ts";
 import { finishInTurn } from "../../finishInTurn.ts";
@@ -49,6 +49,26 @@ const parallel = (checkpointer: BaseCheckpointSaver) => {
     .compile({ checkpointer });
 };
 
+/** One task for each tool, by Send. Those whose names start with "ask" wait for an answer, the other one counts its runs. */
+const tools = () => {
+  let runs = 0;
+  return (checkpointer: BaseCheckpointSaver) =>
+    new StateGraph(State)
+      .addNode("plan", () => ({ last: "planned" }))
+      .addNode("tool", ({ tool }: { tool: string }) => ({
+        log: [tool.startsWith("ask") ? ask(`${tool}?`) : `${tool} ${++runs}`],
+      }))
+      .addNode("report", (s) => ({ last: `${s.log.length} results` }))
+      .addEdge(START, "plan")
+      .addConditionalEdges(
+        "plan",
+        () => ["ask b", "free", "ask a", "ask c"].map((tool) => new Send("tool", { tool })),
+        ["tool"],
+      )
+      .addEdge("tool", "report")
+      .compile({ checkpointer });
+};
+
 const inSubgraph = (checkpointer: BaseCheckpointSaver) => {
   const inner = new StateGraph(State)
     .addNode("prepare", () => ({ log: ["prepared"] }))
@@ -73,6 +93,19 @@ const stops = (checkpointer: BaseCheckpointSaver) =>
     .addEdge("a", "b")
     .addEdge("b", "c")
     .compile({ checkpointer, interruptBefore: ["b"], interruptAfter: ["b"] });
+
+/** A join of two branches of different length, which stops before the longer one ends. */
+const joining = (checkpointer: BaseCheckpointSaver) =>
+  new StateGraph(State)
+    .addNode("left", () => ({ log: ["left"] }))
+    .addNode("right", () => ({ log: ["right"] }))
+    .addNode("late", () => ({ log: ["late"] }))
+    .addNode("join", () => ({ log: ["join"] }))
+    .addEdge(START, "left")
+    .addEdge(START, "right")
+    .addEdge("right", "late")
+    .addEdge(["left", "late"], "join")
+    .compile({ checkpointer, interruptBefore: ["late"] });
 
 /** Answers, by interrupt id, the questions that match. */
 const answersById = async (
@@ -123,6 +156,13 @@ export const interruptScenarios = scenarioGroup({
     await stage.turn(parallel, await answersById(stage, parallel, (question) => question === "slow?"));
   },
 
+  "questions of several Sends, one answered before the others": async (stage) => {
+    const build = tools();
+    await stage.turn(build, { log: ["in"] });
+    await stage.turn(build, await answersById(stage, build, (question) => question === "ask a?"));
+    await stage.turn(build, await answersById(stage, build));
+  },
+
   "a question in a subgraph": async (stage) => {
     for (const turn of ["one", "two"]) {
       await stage.turn(inSubgraph, { log: [turn] });
@@ -133,6 +173,30 @@ export const interruptScenarios = scenarioGroup({
   "a question in a subgraph, answered by id": async (stage) => {
     await stage.turn(inSubgraph, { log: ["in"] });
     await stage.turn(inSubgraph, await answersById(stage, inSubgraph));
+  },
+
+  "a question in a subgraph, read and updated from inside": async (stage) => {
+    await stage.turn(inSubgraph, { log: ["in"] });
+    const { tasks } = await stage.state(inSubgraph);
+    const inner = stage.at({ configurable: { checkpoint_ns: `inner:${tasks[0]?.id}` } });
+    const inside = await stage.history(inSubgraph, inner);
+    await stage.state(inSubgraph, stage.at(inside.at(-1)?.config));
+    await stage.update(inSubgraph, { log: ["by hand"] }, "prepare", inner);
+    await stage.turn(inSubgraph, new Command({ resume: "yes" }));
+  },
+
+  "a question in a subgraph, answered otherwise": async (stage) => {
+    await stage.turn(inSubgraph, { log: ["in"] });
+    await stage.turn(inSubgraph, new Command({ resume: "left" }));
+    const base = (await stage.history(inSubgraph)).find(({ next }) => next[0] === "inner");
+    await stage.turn(inSubgraph, null, stage.at(base?.config));
+    await stage.turn(inSubgraph, new Command({ resume: "right" }));
+  },
+
+  "a join across a stop": async (stage) => {
+    await stage.turn(joining, { log: ["in"] });
+    await stage.turn(joining, null);
+    await stage.turn(joining, { log: ["again"] });
   },
 
   "stops before and after a node": async (stage) => {

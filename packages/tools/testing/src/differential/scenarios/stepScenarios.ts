@@ -24,6 +24,47 @@ const mapReduce = () => {
       .compile({ checkpointer });
 };
 
+/** Twelve tasks by Send, of which the ninth fails once, when all others have finished. */
+const failing = () => {
+  const finish = finishInTurn();
+  let broken = true;
+  let runs = 0;
+  return (checkpointer: BaseCheckpointSaver) =>
+    new StateGraph(State)
+      .addNode("plan", () => ({ last: "planned" }))
+      .addNode("work", async ({ index, ...rest }: { index: number; list: unknown[] }) => {
+        runs += 1;
+        if (broken) await finish(index === 8 ? 12 : 11 - index);
+        if (index !== 8 || !broken) return { log: [`${index} ${JSON.stringify(rest)}, after ${runs} runs`] };
+        broken = false;
+        throw new Error("the ninth is broken");
+      })
+      .addConditionalEdges(
+        "plan",
+        () =>
+          Array.from(
+            { length: 12 },
+            (_, index) => new Send("work", { index, list: [index, null, { "ü😀": false }] }),
+          ),
+        ["work"],
+      )
+      .addEdge(START, "plan")
+      .compile({ checkpointer });
+};
+
+/** A subgraph that chooses the next node of its parent. */
+const leaving = (checkpointer: BaseCheckpointSaver) => {
+  const inner = new StateGraph(State)
+    .addNode("leave", () => new Command({ goto: "target", update: { log: ["left"] }, graph: Command.PARENT }))
+    .addEdge(START, "leave")
+    .compile();
+  return new StateGraph(State)
+    .addNode("inner", inner, { ends: ["target"] })
+    .addNode("target", () => ({ log: ["target"] }))
+    .addEdge(START, "inner")
+    .compile({ checkpointer });
+};
+
 const commands = (checkpointer: BaseCheckpointSaver) =>
   new StateGraph(State)
     .addNode(
@@ -63,6 +104,16 @@ export const stepScenarios = scenarioGroup({
   "map and reduce by Send": async (stage) => {
     const build = mapReduce();
     for (const last of ["one", "two"]) await stage.turn(build, { log: [last], last });
+  },
+
+  "one of twelve Sends fails, and is run again": async (stage) => {
+    const build = failing();
+    await stage.turn(build, { log: ["in"] });
+    await stage.turn(build, null);
+  },
+
+  "Command from a subgraph to its parent": async (stage) => {
+    for (const last of ["one", "two"]) await stage.turn(leaving, { log: [last], last });
   },
 
   "Command from a node: goto and update": async (stage) => {

@@ -107,6 +107,17 @@ export const subgraphScenarios = scenarioGroup({
     await stage.turn(remembering, { log: ["three"] });
   },
 
+  "a run from before a subgraph that remembers": async (stage) => {
+    await stage.turn(remembering, { log: ["one"] });
+    await stage.turn(remembering, { log: ["two"] });
+    await stage.turn(remembering, new Command({ resume: "yes" }));
+    await stage.turn(remembering, { log: ["three"] });
+    const history = await stage.history(remembering);
+    const second = history.filter(({ next }) => next[0] === "inner").at(1) ?? history.at(-1);
+    await stage.turn(remembering, null, stage.at(second?.config));
+    await stage.turn(remembering, new Command({ resume: "otherwise" }));
+  },
+
   "two subgraphs side by side": async (stage) => {
     const build = sideBySide();
     for (const turn of ["one", "two"]) await stage.turn(build, { log: [turn] });
