@@ -66,7 +66,7 @@ export const inspectorFaults: readonly Mutant[] = [
     kind: "fault",
     what: "texts of a graph's errors repeat what is redacted",
     file: `${src}/api/errors.ts`,
-    find: 'hidesTexts ? "Something failed. What it said may repeat what is redacted." : message',
+    find: '"Something failed. Its message is hidden: it may repeat redacted values."',
     replace: "message",
     tests: api,
   },

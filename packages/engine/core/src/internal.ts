@@ -27,7 +27,7 @@ export { unknownParameter } from "./contract/unknownParameter.ts";
 export { lookOnly, looksOnly } from "./contract/lookOnly.ts";
 export { livenessOf, thisProcess, type ProcessName } from "./contract/processName.ts";
 export { CheckpointCoder, type EncodedCheckpoint, type Manifest } from "./encode/checkpointCoder.ts";
-export { pack, unpack } from "./codec/index.ts";
+export { codecTags, pack, unpack } from "./codec/index.ts";
 export { loadZstd } from "./codec/loadZstd.ts";
 export type { Zstd } from "./codec/zstd.ts";
 export { decodeCursor, encodeCursor } from "./operations/cursor.ts";

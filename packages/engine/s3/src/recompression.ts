@@ -1,4 +1,4 @@
-import { pack, unpack } from "@stratigraph/core/internal";
+import { codecTags, pack, unpack } from "@stratigraph/core/internal";
 import type { StoredForm } from "./entries.ts";
 
 /**
@@ -21,8 +21,7 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
  */
 export async function storedForm(bytes: Uint8Array): Promise<StoredForm> {
   const asItIs = { bytes, recompression: 0 };
-  // The first byte is core's tag: 1 for zstd, 2 for zstd with a dictionary.
-  if (bytes[0] !== 1 && bytes[0] !== 2) return asItIs;
+  if (bytes[0] !== codecTags.zstd && bytes[0] !== codecTags.zstdWithDictionary) return asItIs;
   let raw: Uint8Array;
   try {
     raw = await unpack(bytes, largestUnpacked);

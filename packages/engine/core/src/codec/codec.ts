@@ -5,7 +5,7 @@ import { loadZstd, runningZstd, startZstd } from "./loadZstd.ts";
 import { DEFAULT_LEVEL, DICTIONARY_LEVEL, type Zstd } from "./zstd.ts";
 
 /** First byte of packed bytes. Part of the stored format; 0x40 and up belong to the cipher. */
-const tags = { stored: 0, zstd: 1, zstdWithDictionary: 2, deflatedWithDictionary: 3 } as const;
+export const codecTags = { stored: 0, zstd: 1, zstdWithDictionary: 2, deflatedWithDictionary: 3 } as const;
 
 /** Content shorter than this many bytes never gains 10 %, because a frame adds at least 8 bytes. */
 const MIN_COMPRESSED = 24;
@@ -65,17 +65,17 @@ export async function unpack(packed: Uint8Array, maxSize: number): Promise<Uint8
 export function packNow(raw: Uint8Array, options: PackOptions = {}): Uint8Array | undefined {
   const codec = runningCodec(raw.length);
   if (codec !== undefined) return codec.pack(raw, options);
-  if (raw.length < MIN_COMPRESSED) return prefixed([tags.stored], raw);
+  if (raw.length < MIN_COMPRESSED) return prefixed([codecTags.stored], raw);
   if (raw.length > maxDeflated || options.dictionary === false || options.level !== undefined)
     return undefined;
   const deflated = deflate(raw, shippedDictionary(CURRENT_DICTIONARY));
-  return ifShorter(raw, [tags.deflatedWithDictionary, CURRENT_DICTIONARY], deflated);
+  return ifShorter(raw, [codecTags.deflatedWithDictionary, CURRENT_DICTIONARY], deflated);
 }
 
 /** As {@link unpack}, without a promise; undefined if the caller has to wait for Zstandard. */
 export function unpackNow(packed: Uint8Array, maxSize: number): Uint8Array | undefined {
-  if (packed[0] === tags.stored) return unpackStored(packed, maxSize);
-  if (packed[0] === tags.deflatedWithDictionary) return unpackDeflated(packed, maxSize);
+  if (packed[0] === codecTags.stored) return unpackStored(packed, maxSize);
+  if (packed[0] === codecTags.deflatedWithDictionary) return unpackDeflated(packed, maxSize);
   return runningCodec(packed.length)?.unpack(packed, maxSize);
 }
 
@@ -100,31 +100,35 @@ export function createCodec(zstd: Zstd): Codec {
 }
 
 function packWith(zstd: Zstd, raw: Uint8Array, options: PackOptions): Uint8Array {
-  if (raw.length < MIN_COMPRESSED) return prefixed([tags.stored], raw);
+  if (raw.length < MIN_COMPRESSED) return prefixed([codecTags.stored], raw);
   const useDictionary = options.dictionary !== false && raw.length <= MAX_WITH_DICTIONARY;
   const dictionary = useDictionary ? shippedDictionary(CURRENT_DICTIONARY) : undefined;
   const level = options.level ?? (useDictionary ? DICTIONARY_LEVEL : DEFAULT_LEVEL);
   const frame = zstd.compress(raw, level, dictionary);
-  return ifShorter(raw, useDictionary ? [tags.zstdWithDictionary, CURRENT_DICTIONARY] : [tags.zstd], frame);
+  return ifShorter(
+    raw,
+    useDictionary ? [codecTags.zstdWithDictionary, CURRENT_DICTIONARY] : [codecTags.zstd],
+    frame,
+  );
 }
 
 /** The compressed bytes, if they are few enough; otherwise the content uncompressed. */
 function ifShorter(raw: Uint8Array, head: readonly number[], compressed: Uint8Array): Uint8Array {
   return head.length + compressed.length > raw.length * WORTHWHILE
-    ? prefixed([tags.stored], raw)
+    ? prefixed([codecTags.stored], raw)
     : prefixed(head, compressed);
 }
 
 function unpackWith(zstd: Zstd, packed: Uint8Array, maxSize: number): Uint8Array {
   const tag = packed[0];
   switch (tag) {
-    case tags.stored:
+    case codecTags.stored:
       return unpackStored(packed, maxSize);
-    case tags.zstd:
+    case codecTags.zstd:
       return zstd.decompress(packed.subarray(1), { maxSize });
-    case tags.zstdWithDictionary:
+    case codecTags.zstdWithDictionary:
       return zstd.decompress(packed.subarray(2), { maxSize, dictionary: dictionaryOf(packed) });
-    case tags.deflatedWithDictionary:
+    case codecTags.deflatedWithDictionary:
       return unpackDeflated(packed, maxSize);
     case undefined:
       throw new CodecError("corrupt", "There are no packed bytes.");

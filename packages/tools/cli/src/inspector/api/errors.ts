@@ -4,8 +4,8 @@ import { messageOf } from "@stratigraph/core/internal";
 /** Where each error code is explained. */
 const errorsPage = "https://github.com/stratigraph/stratigraph/blob/main/packages/engine/core/ERRORS.md";
 
-/** HTTP statuses of error codes; those of all other codes are 500. */
-const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
+/** HTTP statuses of error codes. */
+const statuses: Readonly<Record<ErrorCode, number>> = {
   INVALID_ADDRESS: 400,
   INVALID_OPTION: 400,
   UNREGISTERED_TYPE: 400,
@@ -23,6 +23,25 @@ const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
   THREAD_EXISTS: 409,
   TRANSACTION_CONFLICT: 409,
   VERSION_CONFLICT: 409,
+  AMBIGUOUS_OUTCOME: 500,
+  CORRUPT: 500,
+  DRIVER_MISSING: 500,
+  DUPLICATE_CALL: 500,
+  EVICTED: 500,
+  JOURNAL_BROKEN: 500,
+  KEY_MISMATCH: 500,
+  KEY_MISSING: 500,
+  LOCK_LOST: 500,
+  NEWER_FORMAT: 500,
+  NOT_DURABLE: 500,
+  NOT_SET_UP: 500,
+  NOT_WIRED: 500,
+  PLAINTEXT_REFUSED: 500,
+  REPLAY_DIVERGED: 500,
+  RESULT_NOT_KEPT: 500,
+  ROLLED_BACK: 500,
+  SERIALIZATION: 500,
+  TRANSACTION_ENDED: 500,
   ARCHIVE_UNAVAILABLE: 503,
   CLOSED: 503,
   DRAINING: 503,
@@ -66,12 +85,15 @@ export function answerTo(
   hidesTexts: boolean,
 ): { readonly status: number; readonly body: ErrorBody } {
   if (error instanceof HttpError) return { status: error.status, body: bodyOf(error.error) };
+  // An error of another version of core may have a code that this version doesn't know.
   if (StratigraphError.is(error)) return { status: statuses[error.code] ?? 500, body: bodyOf(error) };
   // It is about a value in the request: reading a stored value throws another error.
   if (SerializationError.is(error))
     return { status: 400, body: bodyOf(new StratigraphError("SERIALIZATION", error.message)) };
   const message = messageOf(error);
-  const told = hidesTexts ? "Something failed. What it said may repeat what is redacted." : message;
+  const told = hidesTexts
+    ? "Something failed. Its message is hidden: it may repeat redacted values."
+    : message;
   return { status: 500, body: { error: { code: "INTERNAL", message: told } } };
 }
 
