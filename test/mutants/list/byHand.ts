@@ -43,8 +43,8 @@ export const byHandMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a thread that was begun anew with as many turns is taken for the one of before",
     file: "packages/features/journal/src/calls/callRunner.ts",
-    find: "return now?.join() !== seen?.join()",
-    replace: "return now?.[0] !== seen?.[0]",
+    find: "return now?.join() !== then?.join()",
+    replace: "return now?.[0] !== then?.[0]",
     tests: ["packages/features/journal/test/byHand.test.ts"],
   },
   {

@@ -45,7 +45,7 @@ export const journalFaults: readonly Mutant[] = [
     kind: "fault",
     what: "a policy that says nothing allows",
     file: `${src}/calls/judged.ts`,
-    find: 'return { deny: "the policy gave no answer that it may give: true, false, { deny } or { ask }" };',
+    find: `return { deny: "the policy's answer isn't a valid one: true, false, { deny } or { ask }" };`,
     replace: "return true;",
     tests: [`${test}/policy.test.ts`],
   },

@@ -44,7 +44,7 @@ export const migrateFaults: readonly Mutant[] = [
   {
     id: "mif05",
     kind: "fault",
-    what: "a thread that went on on both sides is mixed",
+    what: "a thread that was continued on both sides is mixed",
     file: `${src}/copy/moveThread.ts`,
     find: "if (isDiverged(reading, there)) return { ...done, diverged: true, differences: [] };",
     replace: "",

@@ -80,8 +80,8 @@ export abstract class CallFront {
   readonly channel: { readonly [chainKey]: ChainChannel } = { [chainKey]: new ChainChannel() };
 
   /**
-   * Returns what a node that asked a model has to return along with the message, so that the message's calls have a place: `return {
-   * messages: [message], ...journal.next(state, message) }`. For a message that a person adds, pass it to `updateState`.
+   * Returns the update that a node has to return along with a model's message, so that the message's calls have a place in the chain:
+   * `return { messages: [message], ...journal.next(state, message) }`. For a message that a person adds, pass it to `updateState`.
    * @throws InvalidOptionError; StratigraphError "SERIALIZATION" if the arguments of a call aren't JSON
    */
   next(state: unknown, message: unknown, config?: unknown): { readonly [chainKey]?: ChainState } {
@@ -270,7 +270,7 @@ function checkId(id: unknown): void {
     throw new InvalidOptionError(
       "call.id",
       id,
-      "Name the call: it is known by that after a crash or a retry. Calls with other arguments need other names, such as `charge ${order}`.",
+      "Name the call: it is found by its name after a crash or a retry. Calls with other arguments need other names, such as `charge ${order}`.",
     );
   if (id.length > longestId)
     throw new InvalidOptionError(

@@ -10,17 +10,17 @@ export class AmbiguousOutcomeError extends StratigraphError {
   /** @param isHeld whether the process that makes the call, or couldn't record its outcome, is alive */
   constructor(threadId: string, { call, tool, where, error }: CallState, isHeld = false) {
     const how = isHeld
-      ? "is still being made by another process, or that one couldn't record what came of it"
+      ? "is still being made by another process, or that process couldn't record its outcome"
       : error === undefined
         ? "began and its outcome was never recorded"
         : `ended with an error that doesn't tell whether it happened (${error.name}: ${error.message})`;
     const first = isHeld
-      ? "Make it again later for its result, or wait longer (wait); once that process ended: find"
+      ? "Make it again later for its result, or wait longer (option wait). Once that process has ended, find"
       : "Find";
     super(
       "AMBIGUOUS_OUTCOME",
       `A call of ${JSON.stringify(tool)} ${how}, so it may have happened. It isn't repeated. ${first} out ` +
-        `whether it did, and tell: journal.resolve(${JSON.stringify(call)}, { threadId: ${JSON.stringify(threadId)}, happened: … }); or ` +
+        `whether it did, and record it: journal.resolve(${JSON.stringify(call)}, { threadId: ${JSON.stringify(threadId)}, happened: … }); or ` +
         `pass a reconcile function for the tool.`,
       { threadId, fingerprint: call, tool, where, ...(error === undefined ? {} : { error }) },
     );
@@ -49,7 +49,7 @@ export function duplicateCall(threadId: string, { call, tool, where }: CallState
     "DUPLICATE_CALL",
     `Two tasks of one step, or two runs of one subgraph, call ${JSON.stringify(tool)} with equal arguments, so the journal can't tell whether ` +
       `one is a repetition of the other. Give each a name of its own: configurable.callScope, or a field callScope in the Send's input. ` +
-      "In a run under way name only the one that was refused: what a named task calls is new.",
+      "In a run that has begun, name only the one that was refused: calls of a newly named task count as new.",
     { threadId, fingerprint: call, tool, where },
   );
 }
@@ -60,7 +60,7 @@ export function endedOrRenamed(threadId: string, { call, tool, where }: CallStat
     "DUPLICATE_CALL",
     `The node ${JSON.stringify(where.node ?? "")} called ${JSON.stringify(tool)} with equal arguments, and an edit of the state has ended its step since. ` +
       "Nothing tells whether this is the same call, of a node that was renamed, or another one. If it is another one, give it an id of its own. " +
-      "If it is the same, go on from the checkpoint before the edit.",
+      "If it is the same, continue from the checkpoint before the edit.",
     { threadId, fingerprint: call, tool, where },
   );
 }
@@ -82,13 +82,13 @@ export function notWired(
         "from the node that asks the model; with createAgent, middleware: [journalMiddleware(journal)]."
       : isInGraph
         ? "The graph's state has the journal's channel, but the message that asks for the call isn't in its chain. Return " +
-          "...journal.next(state, message) along with the message, from each node that adds one that asks for calls. For one that a person " +
+          "...journal.next(state, message) along with the message, from each node that adds a message with calls. For one that a person " +
           "adds: graph.updateState(config, { messages: [message], ...journal.next(state, message) })."
-        : "What the tool node is called with has no chain of calls. Keep ...journal.next(state, message) of each message in the state " +
-          "that it is called with.";
+        : "The state that the tool node is called with has no chain of calls. Keep ...journal.next(state, message) of each message " +
+          "in that state.";
   return new StratigraphError(
     "NOT_WIRED",
-    `The call of ${JSON.stringify(tool)} couldn't be told from an equal one of another turn, so it didn't run. ${wiring}`,
+    `The call of ${JSON.stringify(tool)} couldn't be distinguished from an equal one of another turn, so it didn't run. ${wiring}`,
     { threadId, tool, part },
   );
 }
@@ -101,7 +101,7 @@ export function sameName(
   return new StratigraphError(
     "DUPLICATE_CALL",
     `Two calls of ${JSON.stringify(tool)} in one task, or of one thread outside its graph, have the same id and different arguments. An id names ` +
-      `one call, whose result is given again: give each call one of its own, such as \`charge \${order}\`.`,
+      `one call, and a repetition gets that call's result: give each call an id of its own, such as \`charge \${order}\`.`,
     { threadId, tool, ...(call === undefined ? {} : { fingerprint: call }) },
   );
 }
@@ -110,8 +110,8 @@ export function sameName(
 export function unknownAsker(threadId: string, tool: string): StratigraphError {
   return new StratigraphError(
     "DUPLICATE_CALL",
-    `A message asks for several calls, and two calls of ${JSON.stringify(tool)} with one id are made for it: nothing tells whether each is ` +
-      `for another one of them. Pass on the whole config that the tool is given: journal.run(config, …), tool.invoke(input, config).`,
+    `A message asks for several calls, and two calls of ${JSON.stringify(tool)} with one id are made for it: nothing tells for which of ` +
+      `them each is. Pass on the whole config that the tool is given: journal.run(config, …), tool.invoke(input, config).`,
     { threadId, tool },
   );
 }

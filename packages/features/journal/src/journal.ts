@@ -247,14 +247,14 @@ export class Journal extends CallFront {
   ): Promise<CallOutcome> {
     const threadId = validId("configurable.thread_id", task.journal);
     const { compensate } = options;
-    const found = (call: Digest): void => {
+    const onFound = (call: Digest): void => {
       if (compensate !== undefined) this.compensations.setOfCall(threadId, call, compensate);
     };
     const site = await siteOf(this.checkpointer, task, authorIn(this.#options.author, config));
     const { argsText, refused } = placed;
     const planned = (knownBy: KnownBy): PlannedCall => {
       const request = requestOf(this.#sealing, threadId, task, placed, knownBy, options.effects);
-      return { request, argsText, site, options, found, refused };
+      return { request, argsText, site, options, onFound, refused };
     };
     return await this.#of(threadId).runner.call(planned, () => work(JSON.parse(placed.given) as unknown));
   }

@@ -69,7 +69,7 @@ describe("where there are keys", () => {
     expect(await journal.verify("bob")).toEqual({
       ok: false,
       brokenAt: 3,
-      why: 'entry 3 was made in the thread "alice", and nothing says that "bob" was forked from it, or it was merged into "bob" (fork() copies a thread so that this is said, copyThread() doesn\'t)',
+      why: 'entry 3 was made in the thread "alice", and nothing shows that "bob" was forked from it, or that it was merged into "bob" (fork() records this when it copies a thread, copyThread() doesn\'t)',
     });
     const { buy, paid } = shop(saver, journal);
     await expect(buy("bob", "apples")).rejects.toMatchObject({ code: "JOURNAL_BROKEN" });

@@ -299,7 +299,7 @@ describe("a journal of hundreds of calls", () => {
     await log.change(() => ({ events: [foldOf(other, withKey)], answer: undefined }));
     expect(await createJournal(saver, { sign }).verify("t")).toMatchObject({
       ok: false,
-      why: expect.stringContaining("isn't what the entries before it come to") as string,
+      why: expect.stringContaining("isn't the one that follows from the entries before it") as string,
     });
   });
 

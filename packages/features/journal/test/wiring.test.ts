@@ -450,7 +450,7 @@ describe("code that calls tools by itself needs no wiring", () => {
     const node = new ToolNode([wrapped!], { handleToolErrors: false });
     await expect(node.invoke({ messages: [asked] }, config)).rejects.toMatchObject({
       code: "NOT_WIRED",
-      message: expect.stringContaining("What the tool node is called with has no chain of calls"),
+      message: expect.stringContaining("The state that the tool node is called with has no chain of calls"),
       data: { threadId: "ada", tool: "pay", part: "next" },
     });
     let state: Record<string, unknown> & { messages: BaseMessage[] } = hello;

@@ -81,7 +81,7 @@ it("one that another process is making is held by that one: make it again later,
   const again = expect(other.run(on("ada"), x, () => "twice")).rejects;
   await again.toMatchObject({
     code: "AMBIGUOUS_OUTCOME",
-    message: expect.stringMatching(/Make it again later.*once that process ended/) as string,
+    message: expect.stringMatching(/Make it again later.*Once that process has ended/) as string,
   });
   end();
   await first;

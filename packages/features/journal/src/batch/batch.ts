@@ -19,7 +19,7 @@ import { Tally, type BatchProgress, type BatchResult } from "./tally.ts";
 export interface BatchOptions<T> extends Omit<CallOptions, "compensate"> {
   /** Names the batch in its thread: items are done once under this id. */
   readonly id: string;
-  /** Names an item: text that is the same each time that the item comes. */
+  /** Names an item, by a text that is the same in every run. */
   readonly key: (item: T) => string;
   /**
    * How many items are recorded at a time, and so the most that are worked on again after a process was killed: 1 to 1,000. Default 20.
@@ -130,10 +130,15 @@ async function batchSite(
   config: unknown,
   signal: AbortSignal | undefined,
 ): Promise<CallSite> {
-  const { issued, task: name, author } = await siteOf(parts.checkpointer, task, parts.authorOf(config));
+  const {
+    waitForIssuer,
+    task: name,
+    author,
+  } = await siteOf(parts.checkpointer, task, parts.authorOf(config));
   let waiting: Promise<void> | undefined;
-  const once: CallSite["issued"] = issued && ((given, ms) => (waiting ??= issued(given, ms)));
-  return { signal, author, task: name, issued: once };
+  const once: CallSite["waitForIssuer"] =
+    waitForIssuer && ((given, ms) => (waiting ??= waitForIssuer(given, ms)));
+  return { signal, author, task: name, waitForIssuer: once };
 }
 
 function callOptions<T>({ effects, version, certain, reconcile }: BatchOptions<T>): CallOptions {

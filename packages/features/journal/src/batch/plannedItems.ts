@@ -43,7 +43,7 @@ export function plannedItems<T>(
     if (typeof key !== "string" || key === "")
       throw new InvalidOptionError("key", key, "It has to give text that names the item.");
     if (seen.has(key))
-      throw new InvalidOptionError("key", key, "Two items have this key, and an item is done once.");
+      throw new InvalidOptionError("key", key, "Two items have this key. Give each item a key of its own.");
     seen.add(key);
     const args = { key, ...(changed === undefined ? {} : { changed: digestOf(changed(item)) }) };
     const argsText = canonical(args);

@@ -13,7 +13,7 @@ import {
 } from "../errors.ts";
 import type { Calls } from "../log/calls.ts";
 import type { CallState } from "../log/callState.ts";
-import { isBeside, isSamePlace, isTaken } from "../log/visits.ts";
+import { isBeside, isOfAnotherTask, isSamePlace } from "../log/visits.ts";
 import type { KnownBy, Where } from "../log/entry.ts";
 import type { Decision, JournalLog, NewEvent } from "../log/journalLog.ts";
 import { checkKnownBy, KnownByAnother, knownByOf } from "../log/knownBy.ts";
@@ -104,24 +104,32 @@ export class CallRunner {
     }
   }
 
-  async #call(given: PlannedCall, work: () => unknown): Promise<CallOutcome> {
-    const taken = new Set<string>();
+  /**
+   * A call passes through these types, each made from the one before it:
+   * - PlacedCall: what is called, and its place in the chain or its name, before there is a fingerprint. `CallFront` makes it.
+   * - CallRequest: its fingerprint, the hash of its arguments, and where it is made. `requestOf` makes it.
+   * - PlannedCall: the request, with what is needed to make the call. `Journal.call` makes it, anew for another key of the journal.
+   * - FoundCall: the planned call. If code named it, `namedCall` has replaced the number and the fingerprint by those of the recorded call
+   *   that it corresponds to, or of a new one. This is repeated if the records have changed before the call is made.
+   */
+  async #call(planned: PlannedCall, work: () => unknown): Promise<CallOutcome> {
+    const madeByOthers = new Set<string>();
     for (;;) {
-      const planned = await this.#found(given, taken);
-      const { call, where } = planned.request;
+      const found = await this.#findCall(planned, madeByOthers);
+      const { call, where } = found.request;
       const other = this.#underWay.get(call);
       if (other === undefined) {
-        const outcome = await this.#alone(planned, work);
+        const outcome = await this.#alone(found, work);
         if (outcome !== undefined) return outcome;
-      } else if (planned.seen !== undefined && isBeside(other.where, where)) taken.add(call);
-      else await this.#ended(other.made, planned);
+      } else if (found.visitsWhenFound !== undefined && isBeside(other.where, where)) madeByOthers.add(call);
+      else await this.#awaitEnd(other.made, found);
     }
   }
 
   /** Makes a call that this process isn't making. Undefined if it turned out to be another one. */
   async #alone(planned: FoundCall, work: () => unknown): Promise<CallOutcome | undefined> {
     const { call, where } = planned.request;
-    planned.found?.(call);
+    planned.onFound?.(call);
     const made = this.#make(planned, work);
     this.#underWay.set(call, { made, where });
     try {
@@ -131,8 +139,8 @@ export class CallRunner {
     }
   }
 
-  /** Finds out which recorded call a call that code named is. */
-  async #found(planned: PlannedCall, taken: ReadonlySet<string>): Promise<FoundCall> {
+  /** Finds out which recorded call a call that code named corresponds to. */
+  async #findCall(planned: PlannedCall, madeByOthers: ReadonlySet<string>): Promise<FoundCall> {
     const { request, site } = planned;
     if (request.named !== true) return planned;
     const calls = await this.#parts.log.calls();
@@ -143,24 +151,23 @@ export class CallRunner {
       if (outside && !hasEqualArgs(known, request)) throw sameName(this.#parts.log.threadId, known);
       return planned;
     }
-    const seen = calls.visitsElsewhere(request.previous, request.where);
+    const visitsWhenFound = calls.visitsElsewhere(request.previous, request.where);
     try {
       // If its name was used elsewhere, it is found by its checkpoint, which has to be stored for that.
-      if (seen[0] > 0) await this.#issued(planned);
+      if (visitsWhenFound[0] > 0) await this.#waitForIssuer(planned);
     } catch (error) {
       // A call that needs no checkpoint is made anew.
       if (request.effects !== "none") throw error;
-      return { ...planned, request: numbered(request, calls.highest(request.previous) + 1, 0), seen };
+      const anew = numbered(request, calls.highest(request.previous) + 1, 0);
+      return { ...planned, request: anew, visitsWhenFound };
     }
-    return {
-      ...planned,
-      request: await namedCall(this.#parts.log.threadId, calls, request, site.place, taken),
-      seen,
-    };
+    const { threadId } = this.#parts.log;
+    const matched = await namedCall(threadId, calls, request, site.place, madeByOthers);
+    return { ...planned, request: matched, visitsWhenFound };
   }
 
   /** Waits for the same call, which this process is already making. */
-  async #ended(other: Promise<unknown>, { request, site }: PlannedCall): Promise<void> {
+  async #awaitEnd(other: Promise<unknown>, { request, site }: PlannedCall): Promise<void> {
     const { log, waitMs } = this.#parts;
     try {
       const ended = () => other.catch(() => undefined);
@@ -178,7 +185,7 @@ export class CallRunner {
       const decided = await this.#decide(planned);
       if (decided?.kind !== "run") return decided;
       const { claim } = decided;
-      if (claim === undefined) return await this.#read(planned, work);
+      if (claim === undefined) return await this.#runUnclaimed(planned, work);
       const outcome = await this.#run(planned, decided, claim, work);
       if (outcome !== undefined) return outcome;
     }
@@ -208,7 +215,7 @@ export class CallRunner {
           if (interrupts !== undefined && interrupts.task === site.task) site.passOver?.(interrupts.times);
           const result = await this.#outcomes.resultOf(resolution.state);
           if (result === undefined) throw resultNotKept(log.threadId, resolution.state);
-          if (!(await this.#gives(planned, resolution.state))) return undefined;
+          if (!(await this.#recordReturn(planned, resolution.state))) return undefined;
           this.#outcomes.tell(planned, "replayed", 0);
           return { kind: "recorded", result };
         }
@@ -230,7 +237,7 @@ export class CallRunner {
             isFresh = true;
             continue;
           }
-          // Code gives what it means to repeat the same name.
+          // Code that means to repeat a call uses the same name.
           if (
             request.named !== true &&
             resolution.state.call !== request.call &&
@@ -252,7 +259,7 @@ export class CallRunner {
           allowed = true;
           if (request.effects === "none")
             return { kind: "run", claim: undefined, attempt: resolution.attempt, key: request.call };
-          await this.#issued(planned);
+          await this.#waitForIssuer(planned);
           const claimed = await this.#claim(planned);
           if (claimed === "moved") return undefined;
           if (claimed !== undefined) return claimed;
@@ -262,26 +269,28 @@ export class CallRunner {
   }
 
   /**
-   * Records that a result is given. If the call was made in another step, this happens before the result is given: it distinguishes later
-   * calls, and those of parallel tasks. False if the call may be another one.
+   * Records that a result is returned. If the call was made in another step, this happens before the result is returned: the record
+   * distinguishes later calls, and those of parallel tasks. False if the call may be another one.
    */
-  async #gives(planned: FoundCall, state: CallState): Promise<boolean> {
+  async #recordReturn(planned: FoundCall, state: CallState): Promise<boolean> {
     const { request, site } = planned;
     const { log } = this.#parts;
     const { call, where, effects, named = false } = request;
-    const given: NewEvent = {
+    const returned: NewEvent = {
       event: { type: "returned", call, where, ...(named ? {} : { taken: true }) },
       author: site.author,
     };
-    const isOfTask = named ? planned.seen !== undefined : where.task !== undefined && effects !== "none";
+    const isOfTask = named
+      ? planned.visitsWhenFound !== undefined
+      : where.task !== undefined && effects !== "none";
     const isKnown = [state.where, ...(state.visits ?? [])].some((visit) => isSamePlace(visit, where));
     if (!isOfTask || isKnown) {
-      log.note(given);
+      log.note(returned);
       return true;
     }
     return await log.change((calls): Decision<boolean> => {
       const isIt = !hasMoved(calls, planned);
-      return { events: isIt ? [given] : [], answer: isIt };
+      return { events: isIt ? [returned] : [], answer: isIt };
     }, site.mayBegin);
   }
 
@@ -291,9 +300,9 @@ export class CallRunner {
   }
 
   /** Waits until the checkpoint that issued the call is stored. */
-  async #issued({ request, site }: PlannedCall): Promise<void> {
+  async #waitForIssuer({ request, site }: PlannedCall): Promise<void> {
     try {
-      await site.issued?.(site.signal, this.#parts.waitMs);
+      await site.waitForIssuer?.(site.signal, this.#parts.waitMs);
     } catch (cause) {
       if (site.signal?.aborted === true || cause instanceof ThreadDeletedError) throw cause;
       const why = messageOf(cause);
@@ -327,7 +336,7 @@ export class CallRunner {
   }
 
   /** Runs a call that may run again, and records it afterwards. */
-  async #read(planned: PlannedCall, work: () => unknown): Promise<CallOutcome> {
+  async #runUnclaimed(planned: PlannedCall, work: () => unknown): Promise<CallOutcome> {
     const { call, where } = planned.request;
     const beganMs = performance.now();
     const took = (): number => Math.round(performance.now() - beganMs);
@@ -340,7 +349,7 @@ export class CallRunner {
       throw error;
     }
     await this.#outcomes.read(planned, ending, took());
-    return ran(ending);
+    return outcomeOf(ending);
   }
 
   /** Runs a claimed call, and records its outcome. Undefined: others may have taken it over, so nothing ran. */
@@ -371,17 +380,17 @@ export class CallRunner {
       const told = toldFailure(planned, ending.value);
       if (told !== undefined) {
         await this.#outcomes.failure(planned, seq, new Error(String(told.content)), true, told);
-        return ran(ending);
+        return outcomeOf(ending);
       }
       const ms = Math.round(performance.now() - beganMs);
       const winner = await this.#outcomes.success(planned, seq, ending, ms);
-      return winner === undefined ? ran(ending) : { kind: "recorded", result: winner };
+      return winner === undefined ? outcomeOf(ending) : { kind: "recorded", result: winner };
     });
   }
 }
 
 /** The outcome of a call that ran. @throws the Command that it threw */
-function ran({ value, thrown }: Ending): CallOutcome {
+function outcomeOf({ value, thrown }: Ending): CallOutcome {
   if (thrown !== undefined) throw thrown;
   return { kind: "ran", value };
 }
@@ -389,16 +398,16 @@ function ran({ value, thrown }: Ending): CallOutcome {
 /** A call whose fingerprint is known. */
 interface FoundCall extends PlannedCall {
   /** How its name had been used in other steps at that time; undefined for a call that code didn't name. */
-  readonly seen?: ReturnType<Calls["visitsElsewhere"]> | undefined;
+  readonly visitsWhenFound?: ReturnType<Calls["visitsElsewhere"]> | undefined;
 }
 
 /** Whether its name was used after the call was found, so that it may be another one. */
-function hasMoved(calls: Calls, { request, seen }: FoundCall): boolean {
+function hasMoved(calls: Calls, { request, visitsWhenFound: then }: FoundCall): boolean {
   const { call, previous, where, named = false } = request;
-  if (named && seen === undefined) return false;
+  if (named && then === undefined) return false;
   const state = calls.get(call);
-  const now = named ? calls.visitsElsewhere(previous, where) : seen;
-  return now?.join() !== seen?.join() || (state !== undefined && isTaken(state, where));
+  const now = named ? calls.visitsElsewhere(previous, where) : then;
+  return now?.join() !== then?.join() || (state !== undefined && isOfAnotherTask(state, where));
 }
 
 /** The right to run a call. */

@@ -162,7 +162,7 @@ export class Gate {
       if (happened === true) return { happened, result };
       if (happened === false) return { happened };
       throw new TypeError(
-        `reconcile() of ${JSON.stringify(tool)} gave no answer that it may give: { happened: true, result }, { happened: false } or undefined`,
+        `reconcile() of ${JSON.stringify(tool)} gave an answer that isn't a valid one: { happened: true, result }, { happened: false } or undefined`,
       );
     } catch (error) {
       this.#outcomes.tell({ request: state }, "unreconciled", 0, error);

@@ -21,7 +21,7 @@ export async function judged(
     if (typeof deny === "string") return { deny };
     if (typeof ask === "string")
       return { ask, validForMs: validFor === undefined ? undefined : waitMsOf("validFor", validFor) };
-    return { deny: "the policy gave no answer that it may give: true, false, { deny } or { ask }" };
+    return { deny: "the policy's answer isn't a valid one: true, false, { deny } or { ask }" };
   } catch (error) {
     return { deny: `the policy failed: ${told(error)}` };
   }

@@ -6,29 +6,29 @@ import type { CallState } from "../log/callState.ts";
 import type { CallRequest } from "./resolve.ts";
 
 /**
- * Finds out which of the calls of a name a call is. It is the one that its task made before, if there is one. Otherwise it comes after
- * those that the run has gone on from since, as new work. The exception: another branch has a call at the same point with the same
- * arguments, which no other task of the step took.
- * @throws StratigraphError "DUPLICATE_CALL" if nobody can tell whether it is that of an earlier attempt
- * @param taken calls that other tasks are making in this process
+ * Finds out which recorded call with the same name this call corresponds to. It is the one that its task made before, if there is one.
+ * Otherwise it is a new call, numbered after the calls that the run has already moved past. Exception: if another branch has a call at the
+ * same point with equal arguments, and no other task of this step has matched that call, it is that one.
+ * @throws StratigraphError "DUPLICATE_CALL" if nobody can tell whether it is the call of an earlier attempt
+ * @param madeByOthers calls that other tasks are making in this process
  */
 export async function namedCall(
   threadId: string,
   calls: Calls,
   request: CallRequest,
   place: Pick<Place, "relationOf" | "behindEdits">,
-  taken: ReadonlySet<string>,
+  madeByOthers: ReadonlySet<string>,
 ): Promise<CallRequest> {
-  const seen: Seen[] = [];
+  const candidates: Candidate[] = [];
   const highest = calls.highest(request.previous);
   for (const state of calls.named(request.previous)) {
-    const relation = taken.has(state.call) ? "beside" : await nearest(state, place);
+    const relation = madeByOthers.has(state.call) ? "beside" : await nearest(state, place);
     if (relation === "here") return numbered(request, state.nth, state.beside);
-    seen.push({ state, relation });
-    // The usual case, in which the others needn't be checked.
+    candidates.push({ state, relation });
+    // The usual case: the older calls needn't be checked.
     if (relation === "past" && state.nth === highest) break;
   }
-  let [nth, atThisPoint] = atPoint(seen);
+  let [nth, atThisPoint] = atPoint(candidates);
   for (;;) {
     const found = freeOf(atThisPoint, request);
     if (found === undefined) break;
@@ -36,7 +36,7 @@ export async function namedCall(
     const relation = await nearest({ where, visits }, { relationOf: (there) => place.behindEdits(there) });
     if (relation === "elsewhere") return numbered(request, at, beside);
     found.relation = relation;
-    [nth, atThisPoint] = atPoint(seen);
+    [nth, atThisPoint] = atPoint(candidates);
   }
   const again = atThisPoint.find(
     ({ state, relation }) => relation === "again" && hasEqualArgs(state, request),
@@ -47,24 +47,25 @@ export async function namedCall(
   );
   if (unclear !== undefined) throw endedOrRenamed(threadId, unclear.state);
   let beside = Math.max(-1, ...atThisPoint.map(({ state }) => state.beside ?? 0)) + 1;
-  while (taken.has(fingerprintOfNamed(request.previous, nth, beside))) beside += 1;
+  while (madeByOthers.has(fingerprintOfNamed(request.previous, nth, beside))) beside += 1;
   return numbered(request, nth, beside);
 }
 
-interface Seen {
+/** A recorded call of the same name. */
+interface Candidate {
   readonly state: CallState;
   relation: Relation;
 }
 
 /** The number after those of the past calls, and the calls that have this number on other branches or in other tasks. */
-function atPoint(seen: readonly Seen[]): [nth: number, calls: Seen[]] {
-  const past = seen.filter(({ relation }) => relation === "past");
+function atPoint(candidates: readonly Candidate[]): [nth: number, calls: Candidate[]] {
+  const past = candidates.filter(({ relation }) => relation === "past");
   const nth = Math.max(-1, ...past.map(({ state }) => state.nth)) + 1;
-  return [nth, seen.filter(({ state }) => state.nth === nth)];
+  return [nth, candidates.filter(({ state }) => state.nth === nth)];
 }
 
-/** The call of another branch that this one matches. Of several with equal arguments: that of the same node and Send of its step. */
-function freeOf(calls: readonly Seen[], request: CallRequest): Seen | undefined {
+/** The call of another branch that this one matches. Of several with equal arguments, that of the same node and Send is preferred. */
+function freeOf(calls: readonly Candidate[], request: CallRequest): Candidate | undefined {
   const free = calls.filter(
     ({ state, relation }) => relation === "elsewhere" && hasEqualArgs(state, request),
   );
@@ -73,13 +74,13 @@ function freeOf(calls: readonly Seen[], request: CallRequest): Seen | undefined 
   return ofSend ?? ofNode.at(-1) ?? free.at(-1);
 }
 
-/** A call of a name, by its numbers. */
+/** The request with these numbers and the fingerprint that follows from them. */
 export function numbered(request: CallRequest, nth: number, beside = 0): CallRequest {
   const call = fingerprintOfNamed(request.previous, nth, beside);
   return { ...request, nth, ...(beside === 0 ? {} : { beside }), call };
 }
 
-/** The relation of a call's nearest place to the present one: the call may have been given on several branches. */
+/** A call's result may have been returned at several places. Returns the relation of the place that is nearest to the current one. */
 async function nearest(
   { visits = [], where: { node } }: Pick<CallState, "visits" | "where">,
   place: Pick<Place, "relationOf">,

@@ -21,7 +21,9 @@ export interface CallSite {
   /** Skips answers to interrupts of a tool that doesn't run again. */
   readonly passOver?: ((times: number) => void) | undefined;
   /** Waits until the checkpoint that issued the call is stored. Absent if none issued it. @throws if it can't be stored */
-  readonly issued?: ((signal: AbortSignal | undefined, timeoutMs: number) => Promise<void>) | undefined;
+  readonly waitForIssuer?:
+    | ((signal: AbortSignal | undefined, timeoutMs: number) => Promise<void>)
+    | undefined;
   /** Finds out how places relate to that of the call. Absent outside graphs. */
   readonly place?: Pick<Place, "relationOf" | "behindEdits"> | undefined;
   /** Checks whether the thread that made the call still exists. Absent outside graphs. @throws ThreadDeletedError */
@@ -36,7 +38,7 @@ export interface Asking {
   readonly ask: (question: Question) => never;
 }
 
-/** A call to make. */
+/** A call to make. {@link CallRunner} says what it is made from, and what becomes of it. */
 export interface PlannedCall {
   readonly request: CallRequest;
   /** Canonical JSON of the arguments. */
@@ -44,7 +46,7 @@ export interface PlannedCall {
   readonly site: CallSite;
   readonly options: CallOptions;
   /** Called with the call's fingerprint, once it is known. */
-  readonly found?: ((call: Digest) => void) | undefined;
+  readonly onFound?: ((call: Digest) => void) | undefined;
   /** Whether an error says that a tool rejected its arguments, and so didn't act. */
   readonly refused?: ((error: unknown) => Promise<boolean>) | undefined;
   /** The policy isn't asked: the call undoes what it had allowed. */

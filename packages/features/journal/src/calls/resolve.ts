@@ -2,7 +2,7 @@ import { kindOfCall, type Calls } from "../log/calls.ts";
 import type { Approval, CallState } from "../log/callState.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import type { Call, KnownBy } from "../log/entry.ts";
-import { isTaken } from "../log/visits.ts";
+import { isOfAnotherTask } from "../log/visits.ts";
 
 /** The data for deciding on a call. */
 export interface CallRequest extends Call {
@@ -63,7 +63,7 @@ export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge
   const state = calls.get(request.call);
   // Reads of two tasks don't conflict, and calls that code named were already told apart.
   const mayRepeat = request.effects === "none" || request.named === true;
-  if (state !== undefined && !mayRepeat && (isTwin(state, request) || isTaken(state, request.where)))
+  if (state !== undefined && !mayRepeat && (isTwin(state, request) || isOfAnotherTask(state, request.where)))
     return { do: "refuse", state };
   if (state !== undefined && isDeniedHere(state, request)) return { do: "deny", state };
   if (request.effects === "none") {

@@ -282,7 +282,7 @@ export class VersionConflictError extends StratigraphError {
   constructor(threadId: string, expected: number, version: number) {
     super(
       "VERSION_CONFLICT",
-      `An event was to follow version ${expected} of thread ${JSON.stringify(threadId)}, which is at version ${version}. Nothing was ` +
+      `The event should follow version ${expected}, but thread ${JSON.stringify(threadId)} is at version ${version}. Nothing was ` +
         `appended. Project the state and decide again.`,
       { threadId, expected, version },
     );

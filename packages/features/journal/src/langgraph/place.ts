@@ -160,8 +160,8 @@ export class Place {
   }
 
   /**
-   * The relation of a place that seemed to be on another branch, in view of an edit on the way from where the two branches part: a result
-   * that somebody entered by hand counts as a run of its node.
+   * The relation of a place that seemed to be on another branch, if the state was edited since the two branches parted: a result that
+   * somebody entered by hand counts as a run of its node.
    */
   async behindEdits(there: Where): Promise<Relation> {
     const levels = levelsOf(there);

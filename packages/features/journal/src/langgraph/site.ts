@@ -23,7 +23,7 @@ export async function siteOf(saver: TierSaver, task: Task, author: string | unde
     interrupts: task.interrupts,
     passOver: task.passOver,
     place: placeOf(saver, task),
-    issued: (signal, timeoutMs) => issued(saver, task, signal, timeoutMs),
+    waitForIssuer: (signal, timeoutMs) => waitForIssuer(saver, task, signal, timeoutMs),
     mayBegin: () => mayBegin(saver, task),
   };
 }
@@ -49,7 +49,7 @@ async function mayBegin(
 }
 
 /** Waits until the checkpoint from which the task's step began is stored. */
-async function issued(
+async function waitForIssuer(
   saver: TierSaver,
   { issuer, durability, canInterrupt }: Task,
   signal: AbortSignal | undefined,

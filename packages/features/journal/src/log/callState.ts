@@ -13,7 +13,7 @@ export interface CallState {
   readonly named?: true | undefined;
   readonly beside?: number | undefined;
   readonly where: Where;
-  /** The places where a call that code named was made, and given again; absent for others. */
+  /** The places where a call that code named was made, or answered with its recorded result; absent for others. */
   readonly visits?: readonly Where[] | undefined;
   readonly status: "claimed" | "succeeded" | "failed" | "suspended" | "unknown" | "denied" | "repeats";
   /**

@@ -170,7 +170,7 @@ export class Calls {
   }
 
   /**
-   * How often calls of a name were made or given in other steps than that of a place, and in which step last. The count alone isn't enough:
+   * How often calls of a name were made or answered in other steps than that of a place, and in which step last. The count alone isn't enough:
    * in a thread that was deleted and begun anew it may be the same.
    */
   visitsElsewhere(name: string, where: Where): readonly [times: number, last: string] {
@@ -178,7 +178,7 @@ export class Calls {
     return step === stepOf(where) ? [all - inStep, before] : [all, step];
   }
 
-  /** How often calls of a name were made or given. */
+  /** How often calls of a name were made or answered. */
   visitsOf(name: string): Visits {
     const found = this.#visits.get(name);
     if (found !== undefined) return found;

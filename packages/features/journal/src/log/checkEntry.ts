@@ -16,4 +16,4 @@ function unsigned(isSigned: boolean): string {
 
 /** What to do about a journal that was begun before there were keys. */
 export const beforeKeys =
-  'A journal that was begun before there were keys is taken with sign: { …, unsigned: "accept" }';
+  'A journal that was begun before there were keys is accepted with sign: { …, unsigned: "accept" }';

@@ -53,5 +53,5 @@ export async function foreign(
   if (thread === undefined || thread === threadId || (await comesFrom(saver, threadId, thread)))
     return undefined;
   const [here, there] = [JSON.stringify(threadId), JSON.stringify(thread)];
-  return `was made in the thread ${there}, and nothing says that ${here} was forked from it, or it was merged into ${here} (fork() copies a thread so that this is said, copyThread() doesn't)`;
+  return `was made in the thread ${there}, and nothing shows that ${here} was forked from it, or that it was merged into ${here} (fork() records this when it copies a thread, copyThread() doesn't)`;
 }

@@ -21,8 +21,8 @@ interface Layer {
 }
 
 /**
- * The state up to an entry of the type "folded", with that entry, from the values stored with it and with the entries that it builds on.
- * Undefined for any other entry, and if a part is gone: then the entries have to be read.
+ * The state up to and including a "folded" entry, loaded from the values that are stored with that entry and with the earlier folded
+ * entries that it builds on. Undefined for any other entry, and if a part is gone: then the entries have to be read.
  * @throws StratigraphError "JOURNAL_BROKEN" if a stored state was changed; "KEY_MISSING"
  */
 export async function storedState(
@@ -31,7 +31,8 @@ export async function storedState(
   entry: Entry,
   record: CheckpointRecord,
 ): Promise<Calls | undefined> {
-  // If there are keys, an unsigned entry proves nothing: the entries before it decide whether it may be there.
+  // If there are keys, an unsigned entry proves nothing, so it isn't used: the caller reads the entries before it instead, and checks
+  // whether unsigned ones are allowed.
   if (!isFolded(entry) || (entry.keyId === undefined && sealing.activeKey !== undefined)) return undefined;
   const { threadId } = record;
   if (entry.event.unsigned === true && !sealing.takesUnsigned) return undefined;

@@ -1,7 +1,8 @@
 import type { Where } from "./entry.ts";
+
 /**
- * How often calls of a name were made or given: in all, and in the step of the last visit; the step before that one; and the highest number
- * of a call.
+ * How often calls of a name were made, or answered with a recorded result: in all, and in the step of the last visit. Also the step before
+ * that one, and the highest number of a call.
  */
 export interface Visits {
   readonly all: number;
@@ -46,7 +47,7 @@ export function isBeside(one: Where, other: Where): boolean {
 }
 
 /** Whether another task of the step of a place made a call, and the task of that place didn't. */
-export function isTaken(
+export function isOfAnotherTask(
   { visits = [] }: { readonly visits?: readonly Where[] | undefined },
   where: Where,
 ): boolean {

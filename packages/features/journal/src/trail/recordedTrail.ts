@@ -68,9 +68,9 @@ export class RecordedTrail {
     if (this.#last === undefined) return;
     const expected = this.#seqAfter;
     if (seq !== expected)
-      throw lineBroken(number, expected, `entry ${expected} should stand here, and entry ${seq} does`);
+      throw lineBroken(number, expected, `entry ${expected} should be here, but entry ${seq} is`);
     if (prev !== this.#last.entry.hash)
-      throw lineBroken(number, seq, `entry ${seq} doesn't follow the entry that stands before it`);
+      throw lineBroken(number, seq, `entry ${seq} doesn't follow the entry before it`);
   }
 }
 

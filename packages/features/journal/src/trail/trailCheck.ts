@@ -162,7 +162,7 @@ export class TrailCheck {
       const gap = seq === last + 2 ? `entry ${last + 1} is` : `entries ${last + 1} to ${seq - 1} are`;
       this.damaged(last + 1, `${gap} missing`);
     } else if (seq <= last)
-      this.damaged(seq, `entry ${seq} stands behind entry ${last}: it is there twice, or out of its place`);
+      this.damaged(seq, `entry ${seq} comes after entry ${last}: it is there twice, or out of order`);
   }
 
   #checkNames(seq: number, { id, parentId }: RecordNames): void {
@@ -172,7 +172,7 @@ export class TrailCheck {
     if (!isParent)
       this.damaged(
         seq,
-        `the record of entry ${seq} names ${JSON.stringify(parentId ?? null)} as the record before it, which isn't so`,
+        `the record of entry ${seq} names ${JSON.stringify(parentId ?? null)} as the record before it, but another one is`,
       );
   }
 
@@ -200,7 +200,7 @@ export class TrailCheck {
     // What an intact entry says of the one before it is right; otherwise that one was damaged anyway.
     this.damaged(
       last.seq,
-      `entry ${last.seq} isn't the one that entry ${seq} was made behind: another one stands in its place`,
+      `entry ${last.seq} isn't the one that entry ${seq} was made after: another one is in its place`,
     );
   }
 
@@ -215,7 +215,7 @@ export class TrailCheck {
     const check = (what: string, expected: unknown, found: (() => string) | undefined): void => {
       if (typeof expected !== "string") {
         if (found !== undefined)
-          this.damaged(seq, `beside entry ${seq} stand ${what}, of which it says nothing`);
+          this.damaged(seq, `${what} are stored with entry ${seq}, which doesn't mention them`);
         return;
       }
       const beside = { seq, at: entry.at, call, what };

@@ -61,7 +61,7 @@ async function checkAll(
       if (known.seq === undefined)
         return check.damaged(
           check.nextSeq,
-          `the last record is named ${JSON.stringify(known.recordId)}, which no entry is`,
+          `the last record is named ${JSON.stringify(known.recordId)}, but no entry has this name`,
         );
       const last = await checkRecords(saver, threadId, from, known.seq, check, calls);
       if (last !== known.recordId)
@@ -77,7 +77,7 @@ async function checkAll(
       // Somebody may have appended meanwhile.
       const now = await storedHead(saver, threadId);
       if (now.recordId === known.recordId)
-        return check.damaged(from, `the record ${JSON.stringify(behind)} stands behind the last entry`);
+        return check.damaged(from, `the record ${JSON.stringify(behind)} comes after the last entry`);
       known = now;
     }
   } catch (error) {
@@ -137,7 +137,7 @@ function checkFold(
   const isKnown = check.from === 1 || calls.cutUpTo > 0;
   const below = event.type === "folded" ? (event.layers.at(-1)?.seq ?? 0) : 0;
   if (event.type === "folded" && fold !== undefined && isKnown && !isFoldOf(fold, calls, below))
-    check.damaged(seq, `the state beside entry ${seq} isn't what the entries before it come to`);
+    check.damaged(seq, `the state beside entry ${seq} isn't the one that follows from the entries before it`);
   calls.fold(entry, record, cut);
 }
 

@@ -4,7 +4,7 @@ import type { MergePlan } from "@stratigraph/branch";
 import type { RollbackReport } from "./report.ts";
 
 /**
- * A transaction's thread went on since the transaction began. If `plan` is set, a merge needs answers and the transaction is still open;
+ * A transaction's thread has changed since the transaction began. If `plan` is set, a merge needs answers and the transaction is still open;
  * otherwise it was rolled back, and `report` says with what result.
  */
 export class TransactionConflictError extends StratigraphError {
@@ -22,7 +22,7 @@ export class TransactionConflictError extends StratigraphError {
         : `Nothing was committed, and it is still open: pass the answers to applyMerge(graph, error.plan, answers), then commit it by transactions().`;
     super(
       "TRANSACTION_CONFLICT",
-      `Thread ${JSON.stringify(threadId)} went on since a transaction on it began. ${next}`,
+      `Thread ${JSON.stringify(threadId)} has changed since a transaction on it began. ${next}`,
       { threadId, transaction, ...(plan === undefined ? {} : { plan }), ...(report && { report }) },
       cause,
     );
@@ -58,7 +58,7 @@ function notUndone({ kept }: RollbackReport): string {
 export function transactionEnded(threadId: string, transaction: string, why: string): StratigraphError {
   return new StratigraphError(
     "TRANSACTION_ENDED",
-    `The transaction ${JSON.stringify(transaction)} on thread ${JSON.stringify(threadId)} can't be ended so: ${why}.`,
+    `The transaction ${JSON.stringify(transaction)} on thread ${JSON.stringify(threadId)} can't be ended in this way: ${why}.`,
     { threadId, transaction, why },
   );
 }
