@@ -28,7 +28,7 @@ export function TopBar(): VNode {
       {found === undefined || may("write") ? null : (
         <Pill
           icon="lock"
-          title="Nothing can be changed from this page. stratigraph inspect --allow write lets it."
+          title="Nothing can be changed from this page. To allow it: stratigraph inspect --allow write"
         >
           Read-only
         </Pill>

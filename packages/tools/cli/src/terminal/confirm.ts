@@ -3,7 +3,7 @@ import { InvalidOptionError } from "stratigraph";
 import { canAsk, writeLine, type Terminal } from "./terminal.ts";
 
 /**
- * Says what an operation would take away, and asks whether it may.
+ * Says what an operation would delete, and asks whether it may.
  * @param planned the operation's output in a dry run
  * @throws InvalidOptionError if nobody can be asked
  */
@@ -17,7 +17,7 @@ export async function confirmDestruction(
     throw new InvalidOptionError(
       "yes",
       undefined,
-      `${operation.name} takes something away for good, and nobody is there to be asked: add --yes.`,
+      `${operation.name} deletes something for good, and nobody is there to be asked: add --yes.`,
     );
   }
   const { confirm, isCancel } = await import("@clack/prompts");

@@ -85,7 +85,7 @@ async function init(terminal: Terminal, yes: boolean): Promise<ExitCode> {
 async function ask(terminal: Terminal, suggested: Storage): Promise<Storage | undefined> {
   const { isCancel, select } = await import("@clack/prompts");
   const answer = await select<Storage>({
-    message: "Where are checkpoints to be kept?",
+    message: "Where should checkpoints be kept?",
     initialValue: suggested,
     options: (Object.keys(storages) as Storage[]).map((value) => ({ value, label: storages[value].label })),
     input: terminal.stdin,

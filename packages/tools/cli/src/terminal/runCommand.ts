@@ -72,7 +72,8 @@ export async function runCommand(
     if (last.complete === false && interruption.signal.aborted) {
       // A table has already said this.
       const how = last.cursor === undefined ? "" : ` with --cursor ${last.cursor}`;
-      if (format !== "table") await writeLine(terminal.stderr, `Interrupted. The same command goes on${how}`);
+      if (format !== "table")
+        await writeLine(terminal.stderr, `Interrupted. The same command continues${how}`);
       return exitCodes.interrupted;
     }
     return found ? exitCodes.found : exitCodes.done;
@@ -132,7 +133,7 @@ function refuseForbidden(
         ? undefined
         : `allow.cli in ${origin} lacks "${effect}"`;
   if (by === undefined) return;
-  const hint = effect === "destroy" ? " With --dry-run it only tells what would go." : "";
+  const hint = effect === "destroy" ? " With --dry-run it only tells what it would delete." : "";
   throw new StratigraphError("ACCESS_DENIED", `${name} would change something, and ${by}.${hint}`, {
     operation: name,
   });

@@ -36,7 +36,7 @@ export function addSettings(program: Command): void {
       .default("table"),
     new Option("--json", "the same as --output json"),
     new Option("--all-pages", "all pages, not only the first"),
-    new Option("-y, --yes", "don't ask before something is taken away"),
+    new Option("-y, --yes", "don't ask before something is deleted"),
     new Option("--read-only", "refuse whatever would change something").env("STRATIGRAPH_READ_ONLY"),
     new Option(
       "--redact <path>",

@@ -52,7 +52,7 @@ const inputs: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   verify: { threads: ["ada", "bob"], keep: 5 },
 };
 
-/** What an operation is asked for here: only to tell, where it would change something. */
+/** The input of an operation here: a dry run, if it would change something. */
 function inputOf({ name, input: { shape } }: Operation): Record<string, unknown> {
   const named = { at: "ada", thread: "ada", threads: ["ada"], from: "ada", into: "bob" };
   const fields = Object.entries(named).filter(([field]) => Object.hasOwn(shape, field));
@@ -73,11 +73,11 @@ function timeless(output: unknown): unknown {
 const offered = operations.filter(({ group }) => group !== "transfer");
 
 test.each(offered.map((operation) => [operation.name, operation] as const))(
-  "%s gives over HTTP what the operation gives",
+  "%s returns over HTTP what the operation returns",
   async (name, operation) => {
     const input = inputOf(operation);
     const canOnlyTell = operation.effect === "read" || "dryRun" in input || "apply" in operation.input.shape;
-    // What changes something is asked with input that it refuses: that it works is shown below.
+    // Operations that change something get input that they refuse: that they work is shown below.
     const given = canOnlyTell ? input : { nonsense: true };
     const expected = await runOperation(operation, given, contextOf(reader)).catch((error: Error) => error);
     const asked = canOnlyTell ? reader : writer;
@@ -112,7 +112,7 @@ test("the session tells what the page may do, and with what", async () => {
   expect(names).not.toContain("export");
 });
 
-test("one that only reads refuses changes, however they are asked for, and tells what they would do", async () => {
+test("a read-only inspector refuses changes, however they are requested, and tells what they would do", async () => {
   const refused = async (operation: string, input: object) => {
     const { status, body } = await reader.post(operation, input);
     return [status, (body["error"] as { code?: string } | undefined)?.code];
@@ -136,7 +136,7 @@ test("one that only reads refuses changes, however they are asked for, and tells
   await half.inspector.close();
 });
 
-test("one that may change threads does", async () => {
+test("an inspector that may change threads changes them", async () => {
   const forked = await writer.post("fork", { at: "ada", to: "ada/what-if" });
   expect(forked.status).toBe(200);
   const set = await writer.post("set", { at: "ada/what-if", channel: "title", value: '"Other"' });
@@ -263,7 +263,7 @@ test("errors come through a stream, too", async () => {
   expect((await reader.events("/api/show?wrong=1", accept)).status).toBe(400);
 });
 
-test("what a graph's code or we did wrong is told without a stack, and passed on", async () => {
+test("errors of a graph's code or of ours are answered without a stack, and passed on", async () => {
   const errors: unknown[] = [];
   const mistake = new TypeError("x is not a function");
   const served = await serve({
@@ -279,7 +279,7 @@ test("what a graph's code or we did wrong is told without a stack, and passed on
   await hiding.inspector.close();
 });
 
-test("a value that is given and can't be stored is the asker's mistake, and no failure of ours", async () => {
+test("a given value that can't be stored is an error of the request, not of the server", async () => {
   for (const [levels, code] of [
     [2000, "SERIALIZATION"],
     [500_000, "INVALID_OPTION"],

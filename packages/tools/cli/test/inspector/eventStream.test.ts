@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { EventStream } from "../../src/inspector/api/eventStream.ts";
 
-test("where nothing happens a stream beats, and stops when its reader leaves", async () => {
+test("a stream sends heartbeats while nothing happens, and stops when its reader leaves", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   let ended = 0;
@@ -23,7 +23,7 @@ test("where nothing happens a stream beats, and stops when its reader leaves", a
   expect(ended).toBe(1);
 });
 
-test("a client that reads nothing is given up before what waits for it fills the memory", async () => {
+test("a client that reads nothing is disconnected before the waiting events fill the memory", async () => {
   let ended = 0;
   const stream = new EventStream(() => (ended += 1));
   const text = "a".repeat(2 ** 20);

@@ -10,7 +10,7 @@ function watching(...threads: string[]): string {
   return `/api/_events?${new URLSearchParams(threads.map((thread): [string, string] => ["thread", thread])).toString()}`;
 }
 
-test("a page is told where its threads are, when one was written to, and when another is the newest", async () => {
+test("a page gets the revisions of its threads, each write to one, and each change of the newest thread", async () => {
   const served = await serve();
   await demoThreads(served.saver, ["ada", "a/b 🐢"], { turns: 1 });
   const events = await served.events(watching("ada", "a/b 🐢", "nobody"));
@@ -32,7 +32,7 @@ test("a page is told where its threads are, when one was written to, and when an
   await served.inspector.close();
 });
 
-test("a write to any thread of the newest minute is told, where times are kept to the minute", async () => {
+test("if times are kept to the minute, a write to any thread of the newest minute is reported", async () => {
   const tier = new MemoryTier();
   const exact = tier.threads.bind(tier);
   // As PostgreSQL tells them: of one minute in an order of their own.
@@ -52,7 +52,7 @@ test("a write to any thread of the newest minute is told, where times are kept t
   await served.inspector.close();
 });
 
-test("one look serves all listeners, and nothing is looked at where nobody listens", async () => {
+test("one look serves all listeners, and without listeners there is none", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   const tier = new FaultyTier(new MemoryTier());
@@ -85,7 +85,7 @@ test("listeners and watched threads are bounded", async () => {
   await served.inspector.close();
 });
 
-test("a thread that can't be read keeps nobody from being told of the others", async () => {
+test("a thread that can't be read doesn't keep the others from being reported", async () => {
   const tier = new FaultyTier(new MemoryTier());
   const served = await serve({ saver: new TierSaver(tier) });
   await demoThreads(served.saver, ["ada", "damaged"], { turns: 1 });
@@ -109,7 +109,7 @@ test("a thread that can't be read keeps nobody from being told of the others", a
   await served.inspector.close();
 });
 
-test("a storage that fails is told once, and so is that it is back", async () => {
+test("a storage's failure is reported once, and so is its return", async () => {
   const tier = new FaultyTier(new MemoryTier());
   const served = await serve({ saver: new TierSaver(tier) });
   await demoThreads(served.saver, ["ada"], { turns: 1 });
@@ -124,7 +124,7 @@ test("a storage that fails is told once, and so is that it is back", async () =>
   await served.inspector.close();
 });
 
-test("a page that opens another stream while the storage comes back is told so", async () => {
+test("a page that opens another stream while the storage comes back gets the news", async () => {
   const tier = new FaultyTier(new MemoryTier());
   const served = await serve({ saver: new TierSaver(tier) });
   await demoThreads(served.saver, ["ada"], { turns: 1 });
@@ -151,7 +151,7 @@ test("an inspector with open streams and a verification under way is closed, and
   await expect(fetch(served.origin)).rejects.toThrow();
 });
 
-test("a client that doesn't end its connection doesn't keep it open either", async () => {
+test("an inspector is closed even if a client doesn't end its connection", async () => {
   const tier = new FaultyTier(new MemoryTier());
   const served = await serve({ saver: new TierSaver(tier) });
   const hold = tier.hold("threads");

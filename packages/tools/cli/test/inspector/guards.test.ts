@@ -84,7 +84,7 @@ test("requests of other origins and sites are refused; a link from elsewhere to 
   );
 });
 
-test("every answer tells browsers to let nothing else in, and gives other origins nothing", async () => {
+test("every answer tells browsers to load nothing from elsewhere, and lets no other origin read it", async () => {
   const paths = ["/", "/assets/none.js", "/api/threads", "/api/nothing"];
   for (const path of paths) {
     const { headers } = await sendRaw(served.origin, {
@@ -108,7 +108,7 @@ test("every answer tells browsers to let nothing else in, and gives other origin
   expect(asked.status).toBe(403);
 });
 
-test("what isn't well formed is answered with what is wrong, and the server goes on", async () => {
+test("a malformed request is answered with what is wrong, and the server keeps running", async () => {
   const headers = { "x-stratigraph-token": served.token, "content-type": "application/json" };
   const post = (body: string, more: Record<string, string> = {}) =>
     sendRaw(served.origin, { path: "/api/fork", method: "POST", headers: { ...headers, ...more }, body });

@@ -119,7 +119,7 @@ test("no path leads out of the page's folder", async () => {
   expect((await sendRaw(served.origin, { path: "/assets/none.js" })).status).toBe(404);
 });
 
-test("where the page isn't built, it is said how to", async () => {
+test("if the page isn't built, the answer says how to build it", async () => {
   const without = await serve({ pageFolder: join(folder, "nowhere") });
   const { status, text } = await sendRaw(without.origin, { path: "/" });
   expect([status, text]).toEqual([503, expect.stringContaining("build")]);

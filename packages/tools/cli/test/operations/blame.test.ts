@@ -97,7 +97,7 @@ test("DeltaChannels, the beginning of a thread, pruned ancestors, redaction", as
   expect(rendered("blame", pruned)).toContain("Older checkpoints were removed");
 });
 
-test("what differs is told as diff tells it: what is the same on both sides isn't, however long", async () => {
+test("differences are shown as by diff: what both sides have in common is left out, however long it is", async () => {
   const saver = new MemorySaver();
   const graph = chat(saver);
   const rules = "Never promise a refund that the fare rules forbid. ".repeat(200);
@@ -118,7 +118,7 @@ test("what differs is told as diff tells it: what is the same on both sides isn'
   expect(kinder.changes).toMatchObject([{ kind: "changed", path: "" }]);
   expect(JSON.stringify(kinder.changes)).toContain("But be kind.");
 
-  // What is redacted is told by no difference.
+  // No difference shows what is redacted.
   const redacting = testContext(saver, { redact: ["messages.*.content"] });
   const hidden = await run<Blame>("blame", { at: "ada", path: "messages[0]" }, redacting);
   expect(JSON.stringify(hidden)).not.toContain("kind.");

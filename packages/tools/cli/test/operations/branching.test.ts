@@ -101,7 +101,7 @@ describe.each(savers)("fork, merge, promote and undo on %s", (_name, open) => {
     expect((await merge({ thread: mine, from: yours })).output.status).toBe("already-merged");
   });
 
-  test("a dry run of what nothing is in the way of writes nothing", async () => {
+  test("a dry run of a merge without conflicts writes nothing", async () => {
     const [mine, yours] = await parted("d");
     const before = await head(mine);
     const clear = await merge({
@@ -121,7 +121,7 @@ describe.each(savers)("fork, merge, promote and undo on %s", (_name, open) => {
     expect(commit.output.status).toBe("merged");
   });
 
-  test("a merge is held to what was looked at: where either side moved on since, it is refused", async () => {
+  test("a merge applies only to what was looked at: if either side has changed since, it is refused", async () => {
     const [mine, yours] = await parted("seen");
     const looked = async (input: object = {}) =>
       (await merge({ thread: mine, from: yours, strategy: "ours", dryRun: true, ...input })).output;

@@ -32,7 +32,7 @@ describe.each(savers)("delete on %s", (_name, open) => {
   afterAll(() => close());
   const there = async (id: string) => (await saver.getTuple(on(id))) !== undefined;
 
-  test("by ids: tells what goes, with bytes, then takes it and proves it", async () => {
+  test("by ids: tells what it would delete, with bytes, then deletes it and proves it", async () => {
     await fill(saver, hostileId, "stays");
     const plan = await ran<Deleted>("delete", { thread: hostileId, dryRun: "true" }, saver);
     expect(plan.output).toMatchObject({ complete: true, threads: 1, checkpoints: 3 });
@@ -72,7 +72,7 @@ describe.each(savers)("delete on %s", (_name, open) => {
     await expect(ran("delete", { olderThan: "1 day" }, saver)).rejects.toThrow("write a time with its unit");
   });
 
-  test("once interrupted, it goes on where it was", async () => {
+  test("after an interruption, it continues where it stopped", async () => {
     const ids = ["i1", "i2", "i3", "i4"];
     await fill(saver, ...ids);
     const abort = new AbortController();
@@ -124,7 +124,7 @@ test("by age: only threads that nobody wrote to since they were chosen", async (
   expect(threads.map(({ threadId }) => threadId).sort()).toEqual(["older", "young"]);
 });
 
-test("what can't be deleted is found, and said why", async () => {
+test("threads that can't be deleted are counted, with the reason", async () => {
   const { tier, saver } = aged();
   await fill(saver, "a");
   tier.failNext("deleteThread", new Error("no right"), { times: 9 });
@@ -134,7 +134,7 @@ test("what can't be deleted is found, and said why", async () => {
   expect(text).toContain("NOT DELETED");
 });
 
-test("a thread that fails behind the last one that is listed is told", async () => {
+test("a failed thread after the last listed one is counted, too", async () => {
   const tier = new FaultyTier(new MemoryTier());
   const saver = new TierSaver(tier);
   await fill(saver, "source");

@@ -14,7 +14,7 @@ async function changed(before: unknown, after: unknown, maxBytes = 2000) {
   return { sides: output.channels[0]!.changes[0]! as unknown as Sides, text };
 }
 
-test("of two long texts that differ far behind, what differs is shown", async () => {
+test("when two long texts differ only far from their start, the differing part is shown", async () => {
   const start = "🐢 the same words ".repeat(5000);
   const { sides, text } = await changed(`${start}an old house${start}`, `${start}a new house${start}`);
   expect(sides.before.begins).toContain("an old house");
@@ -27,7 +27,7 @@ test("of two long texts that differ far behind, what differs is shown", async ()
   expect(text).toContain("a new house");
 });
 
-test("so it is inside a value, and where one side is so short that it wasn't cut", async () => {
+test("the same holds for a text inside a value, and if one side is too short to be cut", async () => {
   const start = "the same words ".repeat(200);
   const inside = await changed(
     [{ id: "m", said: `${start}old${"x".repeat(50_000)}`, by: "ada" }],

@@ -117,7 +117,7 @@ test("a storage that can't even be opened is a finding", async () => {
   expect([...doctor.render(output)].join("\n")).toContain("could not be reached");
 });
 
-test("a tier that tells nothing of itself is asked whether it answers", async () => {
+test("a tier without checks of its own is asked whether it answers", async () => {
   const tier = new FaultyTier(new MemoryTier(), "old");
   Object.assign(tier, { diagnose: undefined });
   expect((await diagnosed(new TierSaver(tier))).items).toMatchObject([
@@ -132,7 +132,7 @@ describe("PostgreSQL", () => {
     return database.url;
   }
 
-  test("is told to be set up, and is well then, but for the disk of this test server", async () => {
+  test("has to be set up, and then only the disk of this test server is a finding", async () => {
     const url = await fresh();
     const before = await diagnosed(PostgresSaver.fromConnString(url));
     expect(before.of("schema")).toMatchObject({ status: "problem", advice: "stratigraph setup" });
@@ -381,7 +381,7 @@ describe("S3", () => {
     return opened;
   }
 
-  test("is looked at without a trace, and with a probe that is gone again", async () => {
+  test("is checked without leaving a trace, and with a probe that is removed again", async () => {
     const { client, bucket: name, login } = await bucket();
     const place = { client, bucket: name };
     const looked = await diagnosed(new S3Saver(place));

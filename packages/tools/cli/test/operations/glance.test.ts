@@ -54,7 +54,7 @@ describe.each(savers)("on %s", (_, open) => {
   });
 });
 
-test("what is redacted isn't told, and what would confuse a terminal is shown as text", async () => {
+test("redacted values aren't shown, and control characters are shown as text", async () => {
   const saver = new MemorySaver();
   await putValues(saver, hostileId, { secret: "the password", plan: "line\none \u001b[31m" });
   await tripAgent(saver).invoke({ strategy: "cheapest" }, on("talks"));
@@ -63,7 +63,7 @@ test("what is redacted isn't told, and what would confuse a terminal is shown as
   expect(text).not.toMatch(/password|Hostel/);
 });
 
-test("a long thread is counted so far, and a damaged one doesn't keep others from being told of", async () => {
+test("a long thread is counted up to a limit, and a damaged one doesn't hide the others", async () => {
   const saver = new MemorySaver();
   const ids = await longThread(saver, "long", 1010);
   await putValues(saver, "broken", { title: "x".repeat(5000) });

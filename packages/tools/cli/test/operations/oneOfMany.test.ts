@@ -8,7 +8,7 @@ import { TieredSaver } from "@stratigraph/tiered";
 import { ran } from "./support/ran.ts";
 import { putValues } from "./support/threads.ts";
 
-// One thread of more than are listed can't be read: whoever asks for all of them is told so by the exit code, whichever operation it was.
+// One of more threads than an operation lists can't be read. If an operation is asked for all of them, its exit code says so.
 
 const bad = "bad";
 const many = Array.from({ length: 1001 }, (_, n) => `t ${n}`);

@@ -10,7 +10,7 @@ type Shown = OutputOf<"show">;
 
 const value = (bytes: number): ParsedValue => ({ type: "json", bytes, isComplete: true });
 
-test("long values are kept, those longest ago dropped, and never more than the limit", () => {
+test("long values are kept, the least recently used ones are dropped, and the limit is never exceeded", () => {
   const parsed = new ParsedValues(2_000_000);
   parsed.set("short", value(1000));
   parsed.set("too long", value(2_000_001));

@@ -43,7 +43,7 @@ describe.each(savers)("prune on %s", (_name, open) => {
   beforeAll(async () => ({ saver, close } = await open()));
   afterAll(() => close());
 
-  test("tells to the byte what goes, and takes no more", async () => {
+  test("tells to the byte what it would remove, and removes no more", async () => {
     await fill(saver, hostileId, 4);
     const before = await sizeOf(saver, hostileId);
     const { values } = await chat(saver).getState(on(hostileId));
@@ -76,7 +76,7 @@ describe.each(savers)("prune on %s", (_name, open) => {
     expect((await asking(saver).getState(on("waits"))).tasks[0]!.interrupts).toHaveLength(1);
   });
 
-  test("by the age of checkpoints, beside a number that stays", async () => {
+  test("by the age of checkpoints, together with a number to keep", async () => {
     await fill(saver, "aged", 3);
     const { output } = await ran<Pruned>("prune", { thread: "aged", olderThan: "1h" }, saver);
     expect(output).toMatchObject({ looked: 1, checkpoints: 0 });
@@ -97,7 +97,7 @@ describe.each(savers)("prune on %s", (_name, open) => {
   });
 });
 
-test("an interrupted one goes on where it was, each thread once", async () => {
+test("an interrupted prune continues where it stopped, each thread once", async () => {
   const saver = new TierSaver(new MemoryTier());
   for (let n = 0; n < 5; n += 1) await fill(saver, `t${n}`, 2);
   const abort = new AbortController();

@@ -63,7 +63,7 @@ async function leakyThreads() {
 const paths = ["user.token", "user.deep", "token", "token[0:3]", "map[0][1]", "list[0].token", "list[0]"];
 const parts = [...paths, "messages[0].content", "messages[-1]", "box.messages", "box.messages[0].content"];
 
-test("what is redacted is told by no operation: values, parts, differences, blame, plans, edits, errors", async () => {
+test("no operation shows what is redacted: values, parts, differences, blame, plans, edits, errors", async () => {
   const { saver, graph } = await leakyThreads();
   const ats = ["ada", "ada@head~2", "failed"];
   const asked: [name: string, input: object][] = [
@@ -122,7 +122,7 @@ test("what is redacted is told by no operation: values, parts, differences, blam
   for (const redact of redactions)
     for (const [asking, text] of await told(redact))
       expect(text, `${redact}: ${asking}`).not.toContain(secret);
-  // What isn't named is told as before.
+  // What isn't redacted is shown as before.
   const rest = await told(["messages.*.content", "token"]);
   const diff = rest.get('diff {"from":"ada","to":"bob"}')!;
   expect(diff).toMatch(/Ada second.*Ada third/s);

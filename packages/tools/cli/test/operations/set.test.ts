@@ -42,7 +42,7 @@ test("a part of a message is set, and it stays a message; the graph goes on", as
   ]);
 });
 
-test("is refused where the head moved, and takes nothing that was cut or redacted", async () => {
+test("is refused if the head moved, or if a part of the value was cut or redacted", async () => {
   const saver = new MemorySaver();
   const graph = chat(saver);
   await graph.invoke({ messages: [human("Hello", "m1")] }, on("ada"));
@@ -83,7 +83,7 @@ test("what was due stays due, a DeltaChannel is set whole, and undo takes it bac
   const graph = deltaChat(saver, 1000);
   for (const text of ["one", "two"]) await graph.invoke({ messages: [human(text, text)] }, on("d"));
   const part = { at: "d", channel: "messages", value: '"uno"', path: "[0].content" };
-  await expect(run("set", part, context)).rejects.toThrow(/only the graph can tell/);
+  await expect(run("set", part, context)).rejects.toThrow(/only its graph can compute/);
   const withGraph = testContext(saver, { graph });
   await run("set", part, withGraph);
   expect(textOf((await graph.getState(on("d"))).values.messages)).toEqual([
@@ -111,7 +111,7 @@ test("what was due stays due, a DeltaChannel is set whole, and undo takes it bac
   ]);
 });
 
-test("where messages were, only messages are taken, also in a dry run", async () => {
+test("only messages may replace messages, also in a dry run", async () => {
   const saver = new MemorySaver();
   const graph = chat(saver);
   await graph.invoke({ messages: [human("Hello", "m1")] }, on("ada"));

@@ -244,7 +244,7 @@ test("a table says that something was cut, and how to see it as a whole", async 
   await putValues(saver, "ada", { text: "x".repeat(5000) });
   const shown = async (maxBytes: number): Promise<string> =>
     rendered("show", await run("show", { at: "ada", maxBytes }, testContext(saver)));
-  const [, asked] = /As a whole: --max-bytes (\d+)\./.exec(await shown(1000))!;
+  const [, asked] = /To see all of it: --max-bytes (\d+)\./.exec(await shown(1000))!;
   const whole = await shown(Number(asked));
   expect(whole).toContain("x".repeat(5000));
   expect(whole).not.toContain("--max-bytes");

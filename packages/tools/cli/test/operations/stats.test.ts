@@ -61,7 +61,7 @@ test("of a thread: sizes add up, and pruning frees what it said", async () => {
   expect(found.chains.whole + found.chains.patches).toBe((await saver.tier.blobs("ada")).length);
   expect(found.chains.longest).toBeGreaterThan(3);
   expect(found.states.ratio).toBeGreaterThan(2);
-  // Of what people read, nothing is named as LangGraph names it inside.
+  // The text for people has none of LangGraph's internal names.
   const text = rendered("stats", found);
   expect(text).toContain("(LangGraph's own)");
   expect(text).not.toMatch(/__|branch:/);

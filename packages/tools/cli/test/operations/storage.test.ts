@@ -175,7 +175,7 @@ describe("archive and restore", { timeout: 120_000 }, () => {
     expect((await ran<Moved>("archive", { olderThan: "30d" }, saver)).output.items).toEqual([]);
   });
 
-  test("what was written meanwhile stays", async () => {
+  test("a thread that was written to meanwhile isn't archived", async () => {
     const warm = new FaultyTier(new MemoryTier());
     const saver = new TieredSaver({ warm, cold: new MemoryTier() });
     onTestFinished(() => saver.end());
@@ -186,7 +186,7 @@ describe("archive and restore", { timeout: 120_000 }, () => {
     });
     expect((await ran<Moved>("archive", { thread: "a" }, saver)).output).toMatchObject({
       threads: 0,
-      items: [{ done: false, note: "it was written to meanwhile, and stays" }],
+      items: [{ done: false, note: "it wasn't archived, because it was written to meanwhile" }],
     });
   });
 

@@ -21,7 +21,7 @@ test("names are single lower-case words, each of one operation", () => {
   for (const name of names) expect(name).toMatch(/^[a-z]+$/);
 });
 
-test("the guide tells of each", () => {
+test("the guide mentions each", () => {
   const guide = readFileSync(join(import.meta.dirname, "../../../../../docs/guides/command-line.md"), "utf8");
   const told = ({ name }: { name: string }) => new RegExp(`\`(npx )?(stratigraph )?${name}\\b`).test(guide);
   expect(operations.filter((operation) => !told(operation)).map(({ name }) => name)).toEqual([]);
@@ -48,7 +48,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   });
 
   if (operation.effect === "destroy")
-    test("can only tell what would go", () => {
+    test("can only tell what it would delete", () => {
       expect(Object.keys(operation.input.shape)).toContain("dryRun");
     });
 });

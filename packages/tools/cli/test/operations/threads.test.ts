@@ -50,7 +50,7 @@ test("finds threads by a part of their ids, page by page", async () => {
   expect((await search({ search: "" })).items).toHaveLength(5);
 });
 
-test("details tell what the heads tell: steps, interrupts, conflicts, origins and the application's metadata", async () => {
+test("details show what the heads say: steps, interrupts, conflicts, origins and the application's metadata", async () => {
   const saver = new MemorySaver();
   const graph = new StateGraph(MessagesAnnotation)
     .addNode("agent", () => ({ messages: ["Hello"] }))
@@ -131,7 +131,7 @@ test("ages are to the minute, as the times are", () => {
   expect(seconds(600)).toMatch(/ada +10 min ago/);
 });
 
-test("of a field that is wrong in many places, one mistake is told", async () => {
+test("for a field that is wrong in many places, one mistake is shown", async () => {
   const repair = operations.find(({ name }) => name === "repair")!;
   const context = testContext(new MemorySaver());
   const error = await runOperation(repair, { report: {}, apply: "maybe" }, context).catch(
@@ -163,7 +163,7 @@ test.each([
   });
 });
 
-test("nobody has a tag: where tags come from is said", async () => {
+test("if no thread has the tag, the output says where tags come from", async () => {
   const saver = new MemorySaver();
   await putValues(saver, "ada", { value: 1 });
   const { text } = await ran("threads", { tag: "user=ada" }, saver);
@@ -171,7 +171,7 @@ test("nobody has a tag: where tags come from is said", async () => {
   expect((await ran("threads", { search: "x" }, saver)).text).toBe("No threads.");
 });
 
-test("where times are kept to the minute, threads of a minute stand in the order of their heads", async () => {
+test("if times are kept to the minute, threads of the same minute are listed in the order of their heads", async () => {
   const tier = new MemoryTier();
   const exact = tier.threads.bind(tier);
   // As PostgreSQL tells them: of one minute in an order of their own.

@@ -66,7 +66,7 @@ test("export and import: a plan first, then a file, read back and compared", asy
   expect(await chat(saver, hostile)).toBe(4);
 });
 
-test("move: interrupted, and gone on with; the threads stay here, too", async () => {
+test("move: interrupted and continued; the threads stay here, too", async () => {
   const from = await saverWith(["ada", "bob", hostile]);
   const to = new MemorySaver();
   const places = { production: to };
@@ -102,7 +102,7 @@ test("export to a file: interrupted, it leaves nothing and offers no cursor; a c
   expect(interrupted.output).toMatchObject({ complete: false, threads: 0, checkpoints: 0, verified: false });
   expect(interrupted.output).not.toHaveProperty("cursor");
   expect(interrupted.text).toBe(
-    "Interrupted. Nothing was written, and what was there before is as it was. Run it again.",
+    "Interrupted. Nothing was written, and what was there before is unchanged. Run it again.",
   );
   const goingOn = rendered("export", { to, cursor: "ada" }, testContext(saver));
   await expect(goingOn).rejects.toMatchObject({ code: "INVALID_OPTION" });
@@ -122,14 +122,14 @@ test("import: a thread that can't be read is found, and the others come over", a
   const brought = await rendered("import", { from: `sqlite:${path}` }, testContext(saver));
   expect(brought).toMatchObject({ found: true, output: { complete: true, threads: 2, checkpoints: 3 } });
   expect(brought.text).toMatch(
-    /NOT AS IN THE SOURCE\n.*vil.*the thread wasn't copied.*the checkpoint can't be decoded/,
+    /DIFFERENT FROM THE SOURCE\n.*vil.*the thread wasn't copied.*the checkpoint can't be decoded/,
   );
   expect(brought.text).not.toContain("everything is there");
   expect(brought.text).not.toContain("\u001b");
   expect(await chat(saver, "ada")).toBe(4);
 });
 
-test("a thread that went on on both sides is found, shown without its escape codes, and left alone", async () => {
+test("a thread that was continued on both sides is found, shown without its escape codes, and left alone", async () => {
   const from = await saverWith([hostile]);
   const to = new MemorySaver();
   const context = testContext(from, { places: { production: to } });
@@ -138,7 +138,7 @@ test("a thread that went on on both sides is found, shown without its escape cod
   await chat(to, hostile);
   const again = await rendered("move", { to: "production" }, context);
   expect(again).toMatchObject({ found: true, output: { diverged: [hostile], checkpoints: 0 } });
-  expect(again.text).toContain("WENT ON ON BOTH SIDES");
+  expect(again.text).toContain("CONTINUED ON BOTH SIDES");
   expect(again.text).not.toContain("\u001b");
 });
 

@@ -172,7 +172,7 @@ test("an interrupted export to a file ends with 130, leaves what was there, and 
   expect(await runCli(["export", "all.jsonl"], { cwd: project.folder })).toMatchObject({ code: 0 });
   const whole = await readFile(file, "utf8");
   const { stdout } = await interrupted(["export", "all.jsonl"]);
-  expect(stdout).toContain("Nothing was written, and what was there before is as it was. Run it again.");
+  expect(stdout).toContain("Nothing was written, and what was there before is unchanged. Run it again.");
   expect(stdout).not.toContain("--cursor");
   const goingOn = await runCli(["export", "all.jsonl", "--cursor", "ada"], { cwd: project.folder });
   expect(goingOn).toMatchObject({ code: 1, stdout: "" });

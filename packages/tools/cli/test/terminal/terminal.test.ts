@@ -67,7 +67,7 @@ test("STRATIGRAPH_READ_ONLY refuses changes, and lets them be tried", async () =
 test("init asks where checkpoints are to be kept, and suggests what the environment says", async () => {
   const folder = await mkdtemp(join(tmpdir(), "stratigraph-init-"));
   const asked = spawnOnTerminal(["init"], { cwd: folder, env: { DATABASE_URL: "postgresql://h/d" } });
-  await asked.said(/Where are checkpoints to be kept/);
+  await asked.said(/Where should checkpoints be kept/);
   asked.child.stdin?.write("\r");
   expect(await asked.ended).toMatchObject({ code: 0 });
   expect(await readFile(join(folder, "stratigraph.config.mjs"), "utf8")).toContain(

@@ -47,7 +47,7 @@ export function BlameView(): VNode {
       {key === undefined ? (
         <Empty title="Ask for any value" icon="person">
           <p>
-            Write where it is: a channel such as <code>messages</code>, or a part of its value:{" "}
+            Write the value's place: a channel such as <code>messages</code>, or a part of its value:{" "}
             <code>messages[3].content</code>, <code>facts.city</code>. In a checkpoint's state, the menu of a
             value brings you here.
           </p>
@@ -121,7 +121,7 @@ function Answer({ found, exact, exactHref }: AnswerProps): VNode {
       <p class="blame-path mono">
         {path}
         {id === undefined ? null : (
-          <span class="dim" title="The item is followed by its id, wherever in its list it stood.">
+          <span class="dim" title="The item is followed by its id, at whatever position of its list it was.">
             {" "}
             #{id}
           </span>

@@ -10,9 +10,7 @@ export function RawTab({ shown }: { readonly shown: Shown }): VNode {
   return (
     <div class="raw">
       <header class="step-head">
-        <p class="faint">
-          As the server tells it. Values are JSON of the serializer, and what is long was cut.
-        </p>
+        <p class="faint">As the server sent it. Values are JSON of the serializer, and long ones were cut.</p>
         <Button size="small" icon="copy" onClick={() => void copy(text, "Copied the JSON")}>
           Copy
         </Button>

@@ -60,7 +60,7 @@ export function StateTab({ shown }: { readonly shown: Shown }): VNode {
       )}
       {channels.length === 0 ? (
         <Empty title="No channel has a value">
-          <p>The checkpoint was written before anything was.</p>
+          <p>The checkpoint was written before any value was.</p>
         </Empty>
       ) : null}
     </>

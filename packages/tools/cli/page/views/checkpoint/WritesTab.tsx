@@ -43,7 +43,7 @@ export function WritesTab({ shown }: { readonly shown: Shown }): VNode {
       </section>
       <section class="step" aria-label="What was written since">
         <header class="step-head">
-          <h3>What was written on top of it</h3>
+          <h3>What was written after it</h3>
           <p class="faint">
             {step === undefined ? "By the next step." : `By tasks of step ${step + 1}.`} It is in the state of
             the next checkpoint, not of this one.
@@ -54,7 +54,7 @@ export function WritesTab({ shown }: { readonly shown: Shown }): VNode {
         ))}
         {pending.length > 0 ? null : (
           <p class="step-none">
-            {shown.next.length === 0 ? "Nothing: no node ran after it." : "Nothing yet."}
+            {shown.next.length === 0 ? "Nothing: no node has run after it." : "Nothing yet."}
           </p>
         )}
       </section>
@@ -77,7 +77,7 @@ function whyNone({ source, parent, metadata }: Shown, parentIsHere: boolean): st
   if (edit !== undefined) return "No node: its values were set by hand.";
   if (source === "input") return "No node: it holds the input of a run.";
   if (parent === undefined) return "No node: it is the first checkpoint.";
-  if (!parentIsHere) return "Its parent was removed, and with it what was written.";
+  if (!parentIsHere) return "Its parent was removed, and with it the writes of the step.";
   if (source === "update") return "No node: it was written from outside, with updateState.";
   if (source === "fork") return "No node: it is a copy of another checkpoint.";
   return "No writes of the step are stored.";

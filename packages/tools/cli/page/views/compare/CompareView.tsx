@@ -50,8 +50,8 @@ export function CompareView(): VNode {
       {threads.length === 0 ? (
         <Empty title="Nothing to compare yet" icon="compare">
           <p>
-            Add threads by their ids, such as a thread and its forks. What they did since they were forked
-            counts, also of the thread that they left.
+            Add threads by their ids, such as a thread and its forks. A fork and its source are compared by
+            what each did since they parted.
           </p>
         </Empty>
       ) : compared.data === undefined && compared.error === undefined ? (

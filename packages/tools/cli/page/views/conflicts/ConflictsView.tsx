@@ -63,8 +63,8 @@ export function ConflictsView(): VNode {
         />
       </header>
       <p class="dim conflicts-about">
-        Two runs went on from the same checkpoint, and one was first. What the other one wrote is kept beside
-        the main line until it is merged, promoted or pruned.
+        Two runs continued from the same checkpoint, and one was first. What the other one wrote is kept
+        beside the main line until it is merged, promoted or pruned.
       </p>
       {error === undefined ? null : <ErrorBox error={error} onRetry={found.reload} />}
       {data === undefined ? (

@@ -62,7 +62,7 @@ export function PromoteDialog({ conflict, onClose, onChange }: PromoteDialogProp
       }
     >
       <p class="dim">
-        It becomes the head. What is the main line now stays as a side branch, and undo takes it back. The
+        It becomes the head. The present main line stays as a side branch, and undo takes the change back. The
         state would change like this:
       </p>
       {failed === undefined ? null : <ErrorBox error={failed} />}

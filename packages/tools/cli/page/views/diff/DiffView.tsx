@@ -39,7 +39,7 @@ export function DiffView(): VNode {
           <p>
             Write addresses above: a thread such as <code>ada</code>, or one of its checkpoints:{" "}
             <code>ada@head~3</code>, <code>ada@step:12</code>, <code>ada@lost:1</code>,{" "}
-            <code>ada@1ef4f79</code>. With one alone, it is compared with the checkpoint it was made from.
+            <code>ada@1ef4f79</code>. A single one is compared with the checkpoint it was made from.
           </p>
         </Empty>
       ) : error !== undefined ? (

@@ -51,7 +51,7 @@ export function AnswerDialog({ question, onClose, onAnswered }: AnswerDialogProp
       localStorage.setItem(authorKey, author);
       if (dryRun) setPreview(found);
       else {
-        toast("Answered. The run goes on when it is continued.");
+        toast("Answered. Now continue the run.");
         onAnswered();
       }
     } catch (thrown) {
@@ -107,7 +107,7 @@ export function AnswerDialog({ question, onClose, onAnswered }: AnswerDialogProp
             mono
             placeholder={'"receipt 7"'}
             error={wrongResult}
-            hint="What the call gave, as JSON. Left empty, the agent gets nothing."
+            hint="The result of the call, as JSON. If it is left empty, the agent gets nothing."
           />
         ) : null}
         {kind === "approval" && given !== undefined ? (
@@ -123,7 +123,7 @@ export function AnswerDialog({ question, onClose, onAnswered }: AnswerDialogProp
           value={author}
           onInput={(text) => change(() => setAuthor(text))}
           placeholder="Your name"
-          hint="It stands in the trail."
+          hint="The trail records it."
         />
         {preview === undefined ? null : (
           <p class="journal-preview" role="status">

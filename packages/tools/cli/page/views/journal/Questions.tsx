@@ -81,7 +81,7 @@ function Question({
         </p>
       </div>
       {answered ? (
-        <Pill tone="green" title="The run takes the answer when it is continued">
+        <Pill tone="green" title="The run uses the answer when it continues">
           Answered
         </Pill>
       ) : (

@@ -12,8 +12,8 @@ const statuses: Readonly<Record<Call["status"], readonly [label: string, tone: T
   denied: ["Denied", "red", "The policy or a person refused it"],
   unresolved: ["Unresolved", "amber", "Nobody knows whether it happened"],
   running: ["Running", "blue", "A living process is making it"],
-  claimed: ["Begun", "amber", "Whether its process lives can't be told from here"],
-  waiting: ["Waiting", "amber", "It waits for an answer, or to be begun"],
+  claimed: ["Begun", "amber", "From here nobody can tell whether its process is alive"],
+  waiting: ["Waiting", "amber", "It waits for an answer, or hasn't begun"],
   repeats: ["Repetition", "neutral", "It counts as a repetition of another call"],
 };
 

@@ -55,9 +55,9 @@ export function MergePreview({ result, loading, thread, from }: MergePreviewProp
 
 function saidOf({ status, channels, open = [] }: OutputOf<"merge">): string {
   if (status === "conflict")
-    return `${open.length === 1 ? "1 channel is" : `${open.length} channels are`} still open. Nothing is written before all are settled.`;
+    return `${open.length === 1 ? "1 channel is" : `${open.length} channels are`} still open. Nothing is written until all are settled.`;
   if (status === "already-merged") return "The thread has it already: there is nothing to merge.";
   return channels === undefined
     ? "The head just moves forward: the thread hasn't changed since."
-    : "Nothing is in the way. A checkpoint that has both sides becomes the head, and undo takes it back.";
+    : "There is no conflict. A checkpoint that has both sides becomes the head, and undo takes it back.";
 }

@@ -60,7 +60,7 @@ export function PrunePreview({ thread }: { readonly thread?: string | undefined 
             Stop
           </Button>
         ) : null}
-        {thread === undefined ? <span class="faint">It goes through every thread.</span> : null}
+        {thread === undefined ? <span class="faint">It looks at every thread.</span> : null}
       </form>
       {error === undefined ? null : <ErrorBox error={error} onRetry={ask} />}
       {data === undefined ? null : <Pruned found={data} cli={cli(false)} one={thread !== undefined} />}

@@ -31,7 +31,7 @@ export function StatsPanel({ stats }: { readonly stats: Stats }): VNode {
         </Figure>
         <Figure
           label="States, as a whole"
-          note={states.sampled ? "told from some of them" : "each one, uncompressed"}
+          note={states.sampled ? "estimated from some of them" : "each one, uncompressed"}
         >
           {rough(bytesText(states.bytes))}
         </Figure>

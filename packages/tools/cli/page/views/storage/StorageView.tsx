@@ -43,7 +43,7 @@ export function StorageView(): VNode {
             options={samples.map((value) => ({ value, label: `${value} threads` }))}
           />
         }
-        hint="Counts the threads, measures some of them, and projects from these to all. On a large storage it takes a while."
+        hint="Counts the threads, measures some of them, and estimates all from these. On a large storage it takes a while."
       >
         {(data) => <StatsPanel stats={data} />}
       </AskedSection>

@@ -118,7 +118,7 @@ export function Tiers(): VNode {
       )}
       <p class="faint">
         Breakers, reads and copies are those of the inspector’s own process. Every process of the application
-        has its own: its metrics tell of them.
+        has its own, which its metrics show.
       </p>
     </Section>
   );

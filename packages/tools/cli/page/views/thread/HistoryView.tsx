@@ -100,7 +100,7 @@ function NoThread({ thread, namespace }: { readonly thread: string; readonly nam
       <p>It was deleted, or never stored here. It appears as soon as it is written to.</p>
       <p>
         <a href={namespace === "" ? href("threads", {}, { q: thread }) : href("thread", { thread })}>
-          {namespace === "" ? "Search for ids like it" : "Show the graph’s own history"}
+          {namespace === "" ? "Search for similar ids" : "Show the graph’s own history"}
         </a>
       </p>
     </Empty>

@@ -114,7 +114,7 @@ export function ThreadsView(): VNode {
 function Nothing({ isNarrowed }: { readonly isNarrowed: boolean }): VNode {
   if (isNarrowed)
     return (
-      <Empty title="No thread is like that" icon="search">
+      <Empty title="No thread matches" icon="search">
         <p>
           The search looks for a part of the id. Filters look at the newest checkpoint’s metadata, or at tags.
         </p>

@@ -44,11 +44,7 @@ export function Repair({
       title="Repair"
       side={
         <>
-          <Checkbox
-            label="Also remove what can’t be read and nobody has"
-            checked={prune}
-            onChange={setPrune}
-          />
+          <Checkbox label="Also remove what can’t be read anywhere" checked={prune} onChange={setPrune} />
           <Button size="small" busy={preview.busy} onClick={preview.ask}>
             Preview
           </Button>
@@ -67,8 +63,8 @@ export function Repair({
       {preview.error === undefined ? null : <ErrorBox error={preview.error} onRetry={preview.ask} />}
       {data === undefined ? (
         <p class="faint">
-          Good bytes are fetched from other storages. Where nobody has any, the head goes back to the last
-          whole checkpoint, and what stood after stays as a side branch.
+          Good bytes are fetched from other storages. If no storage has any, the head is set back to the last
+          whole checkpoint, and the checkpoints after it stay as a side branch.
         </p>
       ) : (
         <ResultsTable results={data.results} />

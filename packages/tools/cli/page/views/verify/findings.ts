@@ -25,7 +25,7 @@ export const severityTone: Readonly<Record<Finding["severity"], Tone>> = {
 export const outcomeTone: Readonly<Record<Result["outcome"], Tone>> = {
   would: "blue",
   done: "green",
-  gone: "neutral",
+  solved: "neutral",
   changed: "amber",
   impossible: "red",
 };
@@ -38,7 +38,7 @@ export function verdict({ findings, leftOut, complete, unsettled }: Report): { t
   const partly = complete ? "" : " It didn’t look at everything.";
   if (errors + warnings + infos + leftOut === 0)
     return {
-      text: `Everything is there, whole and in order.${unsettled === 0 ? "" : ` ${countText(unsettled)} threads were written to all the while.`}${partly}`,
+      text: `Everything is there, whole and in order.${unsettled === 0 ? "" : ` ${countText(unsettled)} threads were written to each time they were looked at.`}${partly}`,
       tone: complete ? "green" : "amber",
     };
   const parts = [

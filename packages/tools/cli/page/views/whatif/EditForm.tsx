@@ -137,7 +137,7 @@ export function EditForm({ where, state }: EditFormProps): VNode {
             value={asNode}
             onChange={(to) => setQuery({ as: to })}
             options={[
-              { value: "", label: "Go on with what was due" },
+              { value: "", label: "Continue with what was due" },
               ...nodes.map((name) => ({ value: name, label: `As if ${name} had just run` })),
             ]}
           />

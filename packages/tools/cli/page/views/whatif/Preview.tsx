@@ -22,7 +22,7 @@ export function Preview({ preview, source, invalid, changed, edits }: PreviewPro
     <section class="card whatif-preview" aria-labelledby="preview-heading" aria-busy={loading}>
       <h2 id="preview-heading">Preview</h2>
       {error === undefined ? null : <ErrorBox error={error} onRetry={preview.reload} />}
-      {invalid ? <p class="dim">The new value can't be taken yet. See the form.</p> : null}
+      {invalid ? <p class="dim">The new value can't be used yet. See the form.</p> : null}
       {data === undefined && error === undefined && !invalid ? <Skeleton rows={4} /> : null}
       {data === undefined ? null : (
         <>
@@ -65,7 +65,7 @@ export function Preview({ preview, source, invalid, changed, edits }: PreviewPro
               />
             </>
           ) : null}
-          {edits && !changed ? <p class="faint">The value is as it was. Change it in the form.</p> : null}
+          {edits && !changed ? <p class="faint">The value is unchanged. Change it in the form.</p> : null}
         </>
       )}
     </section>

@@ -31,7 +31,7 @@ export function queryOf(request: Request): URLSearchParams {
     throw new InvalidOptionError(
       "query",
       search.slice(0, 100),
-      "A % stands before two hexadecimal digits of UTF-8: encode with encodeURIComponent.",
+      "After a % there must be two hexadecimal digits of UTF-8: encode with encodeURIComponent.",
     );
   }
   return searchParams;

@@ -111,8 +111,8 @@ function tell(listener: Listener, told: Told, revisions: ReadonlyMap<string, str
 }
 
 /**
- * Which threads were written last, and their revisions: all of the last minute. A tier may know times only to the minute, so any of
- * these may be the one that is written next, and only its revision shows it.
+ * Which threads were written last, and their revisions: all of the last minute. A tier may know times only to the minute. So if
+ * one of these is written again, perhaps only its revision shows it.
  */
 async function newestOf({ tier }: TierSaver): Promise<string> {
   const query = { order: "newest", limit: mostNewest, onDamaged: () => undefined } as const;

@@ -40,7 +40,12 @@ export const archive = operation({
           dryRun,
         });
         if (moved === undefined) return { note: "nothing to archive: it is archived already, or not there" };
-        return { moved, ...(moved.done || dryRun ? {} : { note: "it was written to meanwhile, and stays" }) };
+        return {
+          moved,
+          ...(moved.done || dryRun
+            ? {}
+            : { note: "it wasn't archived, because it was written to meanwhile" }),
+        };
       }),
     );
     return { dryRun, ...moving.total, ...walked, items: [...walked.items] };

@@ -63,10 +63,10 @@ export const deletes = operation({
   }),
   output: z.object({
     dryRun: z.boolean(),
-    complete: z.boolean().describe("Whether all of them were gone through; if not, go on with the cursor."),
+    complete: z.boolean().describe("Whether all threads were processed. If not, continue with the cursor."),
     threads: z.number().describe("How many there were."),
     failed: z.number().describe("How many of them aren't gone, or aren't known to be."),
-    missing: z.number().describe("How many of those that were named no storage has, or ever had."),
+    missing: z.number().describe("How many of the named threads are in no storage, and never were."),
     checkpoints: z.number(),
     bytes: z.number().describe("Stored bytes, in all storages together."),
     items: z.array(item).describe(`The first ${mostListed} of them.`),
@@ -123,7 +123,7 @@ export const deletes = operation({
     );
     if (!dryRun) yield* new Set(remaining);
     if (!complete && cursor !== undefined) yield `Interrupted. Go on with --cursor ${cursor}`;
-    else if (!complete) yield "Not complete. The same command goes on with those that are left.";
+    else if (!complete) yield "Not complete. Run the same command again to delete the rest.";
   },
   found: ({ dryRun, failed, missing, complete }) => missing > 0 || (!dryRun && (failed > 0 || !complete)),
 });
@@ -155,7 +155,7 @@ class Deletion {
       throw new InvalidOptionError(
         "olderThan",
         this.#input.olderThan,
-        `Tier ${this.#saver.tier.name} can't delete a thread only if nobody wrote to it meanwhile. Name the threads.`,
+        `A thread that is chosen by its age may only be deleted if nobody writes to it meanwhile, and tier ${this.#saver.tier.name} can't make sure of that. Name the threads.`,
       );
     const threads = selectedThreads(this.#saver, this.#input, {
       way,

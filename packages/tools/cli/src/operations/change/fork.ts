@@ -17,7 +17,7 @@ export const fork = operation({
   name: "fork",
   group: "change",
   effect: "write",
-  summary: "Make a new thread that goes on from any checkpoint, edited or not; the source stays as it is.",
+  summary: "Make a new thread that continues from any checkpoint, edited or not. The source stays unchanged.",
   args: ["at", "to"],
   examples: [
     "stratigraph fork ada ada-copy",
@@ -51,18 +51,18 @@ export const fork = operation({
       .optional()
       .describe("Its new value, as JSON of the serde as show prints it."),
     path: z.string().optional().describe("Only this part of the value: [3].content, .user.name."),
-    create: flag("Also a channel that the checkpoint doesn't have."),
+    create: flag("Also set a channel that the checkpoint doesn't have."),
     asNode: z
       .string()
       .min(1)
       .optional()
       .describe(
-        "Go on as if this node had just run: what follows it runs next. Default: what was due is due.",
+        "Continue as if this node had just run: the nodes after it run next. Default: the nodes that were due.",
       ),
     graph: z
       .string()
       .optional()
-      .describe("The graph of the config, where it is needed: for `asNode`. Default: the only one there is."),
+      .describe("The graph of the config, which `asNode` needs. Default: the only one."),
     namespace: fields.namespace,
     checkpoint: fields.checkpoint,
     dryRun: flag("Only tell what the new thread would be like."),
@@ -79,11 +79,11 @@ export const fork = operation({
         z.object({
           thread: z.string(),
           checkpoints: z.number().describe("How many were copied, with the events of inherited tool calls."),
-          bytes: z.number().describe("How many were written, without what the storage adds."),
+          bytes: z.number().describe("How many bytes were written, without what the storage adds."),
         }),
       )
       .describe("Empty in a dry run."),
-    name: z.string().optional().describe("In a dry run, the name that is free for a what-if."),
+    name: z.string().optional().describe("In a dry run, the name that a what-if would get."),
     edit: z
       .object({
         channel: z.string(),

@@ -23,7 +23,7 @@ interface Wanted {
 }
 
 /**
- * Merges, and refuses if something else is there than the caller has seen.
+ * Merges, unless the checkpoints aren't those that the caller has seen.
  * @throws CheckpointConflictError if the thread or what is merged moved on since; otherwise as `merge` and `applyMerge`
  */
 export async function heldMerge(graph: MergeableGraph, wanted: Wanted): Promise<MergeResult> {
@@ -33,7 +33,11 @@ export async function heldMerge(graph: MergeableGraph, wanted: Wanted): Promise<
     if (given.target.threadId !== thread)
       throw new InvalidOptionError("plan", `a plan of ${given.target.threadId}`, `Pass a plan of ${thread}.`);
     if (seen.length > 0)
-      throw new InvalidOptionError("seen", "with a plan", "Leave it out: the plan tells what it saw.");
+      throw new InvalidOptionError(
+        "seen",
+        "with a plan",
+        "Leave it out: the plan says from which checkpoints it was made.",
+      );
     return await answeredMerge(graph, given, answers, how);
   }
   if (points.length === 0)
@@ -71,7 +75,7 @@ function refuseMoved(points: readonly ResolvedPoint[], seen: readonly string[]):
     throw new InvalidOptionError(
       "seen",
       `${seen.length} checkpoints besides the head`,
-      `Pass what the dry run told: ${points.length} besides the head.`,
+      `Pass the ids that the dry run returned: ${points.length} besides the head.`,
     );
   for (const [n, { threadId, checkpointId }] of points.entries())
     if (seen[n] !== checkpointId) throw movedOn(threadId, seen[n]!, checkpointId);

@@ -49,14 +49,14 @@ export const maintain = operation({
   examples: ["stratigraph maintain --dry-run", "stratigraph maintain", "stratigraph maintain --every 10m"],
   input: z.object({
     every: duration(
-      "Run as a worker, again and again, with this time in between, such as 10m. Default: once.",
+      "Run as a worker: again and again, with pauses of this length, such as 10m. Default: run once.",
     ).optional(),
     dryRun: fields.dryRun,
   }),
   output: z.object({
     dryRun: z.boolean(),
     runs: z.number().describe("How often it ran here."),
-    skipped: z.number().describe("How often it didn't, because another process was at it."),
+    skipped: z.number().describe("How often it didn't run, because another process was doing maintenance."),
     steps: z.number().describe("How many threads and storages it worked on."),
     failed: z.number().describe("How many of them failed; the next run tries them again."),
     bytes: z.number().describe("Sum of the bytes copied to the archive."),
@@ -189,7 +189,7 @@ async function repeatedly(
 }
 
 /**
- * A report as it is shown. A dry run lists a thread that would be deleted as due for pruning, too, and without its size: both are
+ * A report as it is shown. A dry run lists a thread that would be deleted also as due for pruning, and without its size: both are
  * corrected.
  */
 async function due(saver: TierSaver, report: MaintenanceReport, dryRun: boolean): Promise<MaintenanceReport> {

@@ -73,9 +73,9 @@ export const merge = operation({
       "The plan of an earlier call as JSON: merges only if the thread is still where the plan was made.",
     ).optional(),
     seen: texts(
-      "What a dry run told as `seen`: merges only if neither the thread nor what is merged moved on since.",
+      "The `seen` of a dry run: merges only if neither the thread nor its sources have changed since.",
     ),
-    mergeCommit: flag("Make a merge checkpoint even where the head could just move forward."),
+    mergeCommit: flag("Make a merge checkpoint even if the head could just move forward."),
     graph: z
       .string()
       .optional()
@@ -85,9 +85,7 @@ export const merge = operation({
   output: z.object({
     status: z
       .enum(["merged", "fast-forward", "already-merged", "planned", "conflict"])
-      .describe(
-        "planned: a dry run found nothing in the way. conflict: nothing was written; answer the plan.",
-      ),
+      .describe("planned: a dry run found no conflict. conflict: nothing was written; answer the plan."),
     thread: z.string(),
     head: z.string().describe("The thread's head now."),
     seen: z
@@ -100,7 +98,7 @@ export const merge = operation({
       .describe("For each channel, where its value comes from."),
     plan: planSchema
       .optional()
-      .describe("All conflicts, those that were answered too. It can be passed back with answers."),
+      .describe("All conflicts, including answered ones. Pass it back with answers."),
     open: z.array(z.string()).optional().describe("The plan's channels that have no answer."),
   }),
   async run({ thread, from, strategy, answers, plan, seen, mergeCommit, graph: name, dryRun }, context) {
@@ -156,8 +154,8 @@ export const merge = operation({
       planned:
         channels === undefined
           ? `The head of ${into} would just move forward. Nothing was written.`
-          : `Nothing is in the way of merging into ${into}. Nothing was written.`,
-      conflict: `${into} and what was to be merged both changed these channels. Nothing was written.`,
+          : `Merging into ${into} would cause no conflict. Nothing was written.`,
+      conflict: `Both ${into} and what was to be merged into it changed these channels. Nothing was written.`,
     };
     yield said[status];
     const changed = Object.entries(channels ?? {}).filter(([, outcome]) => outcome !== "unchanged");

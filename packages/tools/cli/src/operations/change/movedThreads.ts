@@ -13,7 +13,7 @@ const item = z.object({
   done: z.boolean().describe("Whether it was moved."),
   checkpoints: z.number(),
   bytes: z.number(),
-  note: z.string().optional().describe("Why it wasn't moved, where that is no failure."),
+  note: z.string().optional().describe("Why it wasn't moved, if that is no failure."),
   error: z.string().optional().describe("Why moving it failed."),
 });
 type Item = z.infer<typeof item>;
@@ -21,7 +21,7 @@ type Item = z.infer<typeof item>;
 /** Threads that were moved between the owner and the archive, as output. */
 export const movedOutput = z.object({
   dryRun: z.boolean(),
-  complete: z.boolean().describe("Whether all threads were gone through; if not, go on with the cursor."),
+  complete: z.boolean().describe("Whether all threads were processed. If not, continue with the cursor."),
   threads: z.number().describe("How many were moved, or would be."),
   checkpoints: z.number(),
   bytes: z.number().describe("Stored bytes."),

@@ -102,7 +102,7 @@ async function rebuiltBy(
     graph = await context.graph(name);
   } catch (cause) {
     throw new NotFoundError(
-      `The channel ${JSON.stringify(channel)} is a DeltaChannel, whose value only the graph can tell: name the graph in the config (graphs), or set the whole value instead of a part. ` +
+      `The channel ${JSON.stringify(channel)} is a DeltaChannel, whose value only its graph can compute. Name the graph in the config (graphs), or set the whole value instead of a part. ` +
         (cause instanceof Error ? cause.message : ""),
       { channel },
     );

@@ -28,31 +28,33 @@ export const prune = operation({
   input: z.object({
     thread: texts("Ids of threads, taken literally."),
     tag: texts("key=value of a tag: threads that carry all of these.", pair),
-    all: flag("All threads, but for those that are archived as a whole."),
+    all: flag("All threads, except those that are archived as a whole."),
     keepLast: z.coerce
       .number()
       .int()
       .min(1)
       .optional()
-      .describe("How many of each namespace stay, from the head back. Default: 1 with olderThan."),
+      .describe(
+        "How many checkpoints of each namespace to keep, counted back from the head. Default: 1 with olderThan.",
+      ),
     olderThan: duration(
-      "Only checkpoints older than this go; with keepLast as well, those stay that either keeps.",
+      "Remove only checkpoints older than this. With keepLast, too, a checkpoint stays if either option keeps it.",
     ).optional(),
     dryRun: fields.dryRun,
     cursor: fields.cursor,
   }),
   output: z.object({
     dryRun: z.boolean(),
-    complete: z.boolean().describe("Whether all threads were gone through; if not, go on with the cursor."),
+    complete: z.boolean().describe("Whether all threads were processed. If not, continue with the cursor."),
     looked: z.number().describe("How many threads were looked at."),
     threads: z.number().describe("How many of them lost checkpoints, or would."),
-    checkpoints: z.number().describe("How many checkpoints went, or would."),
+    checkpoints: z.number().describe("How many checkpoints were removed, or would be."),
     bytes: z.number().describe("Stored bytes that were freed, or would be."),
     items: z
       .array(
         z.object({
           thread: z.string(),
-          checkpoints: z.number().describe("How many went, or would."),
+          checkpoints: z.number().describe("How many were removed, or would be."),
           kept: z.number(),
           bytes: z.number(),
           error: z.string().optional().describe("Why it could not be pruned."),
@@ -109,7 +111,7 @@ export const prune = operation({
         String(kept),
         bytesText(bytes),
       ]);
-      yield* columns([["THREAD", dryRun ? "WOULD GO" : "GONE", "KEPT", "FREED"], ...rows], [1, 2, 3]);
+      yield* columns([["THREAD", dryRun ? "TO REMOVE" : "REMOVED", "KEPT", "FREED"], ...rows], [1, 2, 3]);
       if (total.threads > pruned.length) yield `… and ${total.threads - pruned.length} more`;
       yield "";
     }

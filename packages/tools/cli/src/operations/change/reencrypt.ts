@@ -17,7 +17,7 @@ export const reencrypt = operation({
   group: "storage",
   effect: "write",
   summary:
-    "Encrypt with the active key what is encrypted with others, or not at all. Safe beside writers, and to repeat.",
+    "Encrypt with the active key all data that another key encrypts, or none. Safe while agents write, and safe to repeat.",
   args: ["thread"],
   examples: ["stratigraph reencrypt", "stratigraph reencrypt ada bob"],
   input: z.object({
@@ -25,11 +25,11 @@ export const reencrypt = operation({
     cursor: fields.cursor,
   }),
   output: z.object({
-    complete: z.boolean().describe("Whether all threads were gone through; if not, go on with the cursor."),
-    threads: z.number().describe("How many were gone through."),
-    checkpoints: z.number().describe("How many were encrypted anew, without their values."),
-    writes: z.number().describe("Pending writes that were, in batches as they came."),
-    values: z.number().describe("Values that were."),
+    complete: z.boolean().describe("Whether all threads were processed. If not, continue with the cursor."),
+    threads: z.number().describe("How many were processed."),
+    checkpoints: z.number().describe("Checkpoints that were encrypted anew, not counting their values."),
+    writes: z.number().describe("Batches of pending writes that were encrypted anew."),
+    values: z.number().describe("Values that were encrypted anew."),
     dropped: z.number().describe("Values removed because no checkpoint named them any more."),
     unlisted: z.number().describe("Values that no checkpoint names, and that stay under their key."),
     failures: z.number().describe("How many threads failed. They can be read and written as before."),

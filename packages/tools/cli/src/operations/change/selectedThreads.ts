@@ -74,7 +74,7 @@ export function wayOf(selection: Selection, what: string, ways: readonly Way[]):
   throw new InvalidOptionError(
     taken[1] ?? "thread",
     taken.length === 0 ? "nothing" : taken.join(" and "),
-    `Say by one of ${ways.join(", ")} which threads to ${what}.`,
+    `Choose the threads to ${what} by one of ${ways.join(", ")}.`,
   );
 }
 
@@ -112,7 +112,7 @@ async function* tagged(
       limit: pageSize,
       cursor: page,
     });
-    // If the last one isn't in the page any more, the page comes again.
+    // If the last thread isn't in the page any more, the whole page is returned again.
     const done = found.threads.findIndex(({ threadId }) => threadId === last) + 1;
     for (const { threadId, revision } of found.threads.slice(done)) {
       if (met.has(threadId)) continue;

@@ -21,7 +21,7 @@ export const set = operation({
   args: ["at", "channel", "value"],
   input: z.object({
     at: fields.at.describe(
-      "A thread, or its head by name: the edit is refused where that isn't the head any more.",
+      "A thread, or the checkpoint that is its head: the edit is refused if that isn't the head any more.",
     ),
     channel: z.string().min(1).describe("The channel."),
     value: z
@@ -35,9 +35,9 @@ export const set = operation({
       .string()
       .optional()
       .describe(
-        "The graph of the config that rebuilds a DeltaChannel, of which a part is set. Default: the only one.",
+        "The graph of the config that rebuilds the value, if a part of a DeltaChannel is set. Default: the only one.",
       ),
-    create: flag("Also a channel that the checkpoint doesn't have."),
+    create: flag("Also set a channel that the checkpoint doesn't have."),
     namespace: fields.namespace,
     checkpoint: fields.checkpoint,
     dryRun: fields.dryRun,

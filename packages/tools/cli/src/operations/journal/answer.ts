@@ -23,7 +23,7 @@ export const answer = operation({
   group: "change",
   effect: "write",
   summary:
-    "Answer for a call: whether it happened, or whether it may run. The run goes on when it is continued.",
+    "Answer a question about a call: whether it happened, or whether it may run. Then continue the run.",
   args: ["thread", "call", "answer"],
   examples: [
     "stratigraph answer ada 3f9c0a happened --result '\"receipt 7\"' --author ops",
@@ -34,18 +34,18 @@ export const answer = operation({
     call: z
       .string()
       .min(6)
-      .describe("The call's fingerprint, or how that begins (6 characters): questions tells it."),
+      .describe("The call's fingerprint, or at least its first 6 characters: questions shows it."),
     answer: z
       .enum(answers)
       .describe(
-        "happened: it did, and isn't repeated. not-happened: it certainly didn't, and may run again. allow or deny: of a call that a policy asks about.",
+        "happened: the call happened, and isn't repeated. not-happened: it certainly didn't happen, and may run again. allow or deny: for a call that a policy asks about.",
       ),
     result: z
       .string()
       .meta({ fromFile: true })
       .optional()
       .describe(
-        'What a call gave that happened, as JSON of the serde: "receipt 7" in quotes. Default: nothing.',
+        'The result of a call that happened, as JSON of the serde: "receipt 7" in quotes. Default: nothing.',
       ),
     reason: z
       .string()
@@ -101,10 +101,10 @@ function questionOf(open: readonly OpenQuestion[], given: string, thread: string
     throw new InvalidOptionError(
       "call",
       given,
-      `${found.length} questions are about calls that begin so. Write more of it.`,
+      `${found.length} questions are about calls that begin so. Write more characters.`,
     );
   throw new NotFoundError(
-    `Thread ${JSON.stringify(thread)} has no open question about a call ${JSON.stringify(given)}: it was answered, or its process is still at work. "stratigraph questions" lists those that are open, "stratigraph calls" what became of the others.`,
+    `Thread ${JSON.stringify(thread)} has no open question about a call ${JSON.stringify(given)}: it was answered, or its process is still running it. "stratigraph questions" lists the open ones, "stratigraph calls" shows what became of the others.`,
     { threadId: thread, call: given },
   );
 }
@@ -128,9 +128,17 @@ function checkAnswer(
       "This call was begun, and nobody knows whether it happened: answer happened or not-happened.",
     );
   if (result !== undefined && given !== "happened")
-    throw new InvalidOptionError("result", "a result", "Only a call that happened has one: leave it out.");
+    throw new InvalidOptionError(
+      "result",
+      "a result",
+      "Only a call that happened has a result: leave it out.",
+    );
   if (reason !== undefined && kind === "ambiguous")
-    throw new InvalidOptionError("reason", "a reason", "The trail has none for what happened: leave it out.");
+    throw new InvalidOptionError(
+      "reason",
+      "a reason",
+      "The trail keeps a reason only for allow and deny: leave it out.",
+    );
 }
 
 /**
@@ -160,7 +168,7 @@ async function storeAnswer(
     throw new InvalidOptionError(
       "call",
       call.slice(0, 12),
-      `An answer about ${other.question.call.slice(0, 12)} waits to be taken: continue the run first.`,
+      `The answer about ${other.question.call.slice(0, 12)} hasn't been used yet: continue the run first.`,
     );
   const resume = { id: asked.question.id, allow, author, ...(reason === undefined ? {} : { reason }) };
   const at = { threadId: thread, namespace: "", checkpointId: asked.checkpoint };
@@ -175,7 +183,7 @@ function whatItDoes({ asked }: OpenQuestion, given: (typeof answers)[number]): s
     case "happened":
       return `The call isn't made again: whoever makes it is given this result.${goesOn}`;
     case "not-happened":
-      return `The call runs again when it is made again, with the same idempotency key.${goesOn}`;
+      return `If the call is made again, it runs again, with the same idempotency key.${goesOn}`;
     case "allow":
       return `The call runs once.${goesOn}`;
     case "deny":

@@ -21,7 +21,7 @@ export const audit = operation({
       .regex(/^\d+:[0-9a-f]{64}$/, "write number:hash, as an earlier audit printed it")
       .optional()
       .describe(
-        "number:hash of a last entry that was kept elsewhere: nothing up to it was removed or made anew.",
+        "number:hash of an earlier last entry, kept elsewhere: proves that nothing up to it was removed or made anew.",
       ),
   }),
   output: z.object({
@@ -34,23 +34,23 @@ export const audit = operation({
     entries: z.number(),
     from: z.number().describe("Number of the first entry: 1, or the one behind those that were cut off."),
     to: z.number().describe("Number of the last one."),
-    erased: z.number().optional().describe("Of how many entries arguments or results were erased."),
+    erased: z.number().optional().describe("How many entries had their arguments or results erased."),
     brokenAt: z
       .number()
       .optional()
-      .describe("Number of the first entry that isn't as it was made; 0 where that can't be told."),
+      .describe("Number of the first entry that isn't as it was made; 0 if that isn't known."),
     why: z.string().optional().describe("What is wrong with it, or which keys are missing."),
     signed: z.number().describe("How many entries are signed with a key."),
     keys: z.array(z.string()).describe("Names of the keys that they are signed with."),
     missing: z
       .array(z.string())
-      .describe("Those of them that aren't here: journal.keys in the config takes them."),
+      .describe("The keys that aren't here. Add them to journal.keys in the config."),
     head: z
       .string()
       .optional()
       .describe("number:hash of the last entry. Keep it elsewhere, and pass it to a later audit."),
     proves: z.array(z.string()).describe("What this proves, in sentences."),
-    open: z.array(z.string()).describe("What it doesn't, and what that would take."),
+    open: z.array(z.string()).describe("What this doesn't prove, and what that would take."),
   }),
   async run({ thread, head }, context) {
     const journal = await openJournal(context);
@@ -140,7 +140,7 @@ async function looked(journal: Journal, threadId: string, tell: (done: number) =
         broken ??= {
           ok: false,
           brokenAt: last.seq,
-          why: `entry ${last.seq} isn't the one that entry ${seq} was made behind`,
+          why: `entry ${last.seq} isn't the one that entry ${seq} was made after`,
         };
       last = { seq, hash };
       if (entries % 256 === 0) tell(entries);
@@ -160,8 +160,8 @@ function headOf(text: string): { seq: number; hash: string } {
 function proof(isSigned: boolean, head: string | undefined): { proves: string[]; open: string[] } {
   const proves = [
     isSigned
-      ? "No entry was changed, inserted, swapped or removed in the middle by anybody who hasn't the key."
-      : "No entry was changed, inserted, swapped or removed in the middle, unless all that follow were made anew.",
+      ? "No entry was changed, inserted, swapped or removed in the middle by anybody who doesn't have the key."
+      : "No entry was changed, inserted, swapped or removed in the middle, unless all later entries were made anew.",
   ];
   const open: string[] = [];
   if (head === undefined)
@@ -170,6 +170,6 @@ function proof(isSigned: boolean, head: string | undefined): { proves: string[];
     );
   else proves.push(`Nothing up to entry ${head.split(":")[0]} was removed or made anew.`);
   if (!isSigned)
-    open.push("Who can write to the storage could make the whole trail anew: sign it with a key.");
+    open.push("Anybody who can write to the storage could make the whole trail anew: sign it with a key.");
   return { proves, open };
 }

@@ -46,7 +46,7 @@ export const callItem = z.object({
   status: z
     .enum(callStatuses)
     .describe(
-      "unresolved: nobody knows whether it happened. claimed: it began, and whether its process lives can't be told from here. waiting: for an answer, or to be begun. repeats: it counts as a repetition of another.",
+      "unresolved: nobody knows whether it happened. claimed: it began, and from here nobody can tell whether its process is alive. waiting: it waits for an answer, or hasn't begun. repeats: it counts as a repetition of another.",
     ),
   repeats: z.string().optional().describe("The call that it is a repetition of."),
   attempts: z.number().describe("How often it was begun."),
@@ -58,7 +58,7 @@ export const callItem = z.object({
   where: whereFields,
   error: z.string().optional(),
   args: valueView.optional().describe("Absent where they were erased or cut off."),
-  result: valueView.optional().describe("Absent where there is none, it wasn't kept, or was erased."),
+  result: valueView.optional().describe("Absent if there is none, or if it wasn't kept or was erased."),
   entries: z.array(entryFields).describe("What the journal says of it, oldest first."),
 });
 
@@ -160,7 +160,7 @@ function entryText(event: Entry["event"], hidesErrors: boolean): string {
     case "erased":
       return `arguments and results up to entry ${event.upTo} were erased`;
     case "folded":
-      return "what the entries come to was stored, for whoever opens the journal";
+      return "the state that follows from the entries was stored, so that the journal opens faster";
     case "cut":
       return `entries up to ${event.last} were cut off`;
     case "note":

@@ -40,13 +40,13 @@ export const calls = operation({
       .string()
       .min(6)
       .optional()
-      .describe("Only this call: its fingerprint, or how that begins (6 characters)."),
+      .describe("Only this call: its fingerprint, or at least its first 6 characters."),
     path: z
       .string()
       .optional()
       .describe("Only this part of the call's values: args.items[3], result[10:20]. Needs call."),
     tool: z.string().optional().describe("Only calls of this tool."),
-    status: z.enum(callStatuses).optional().describe("Only calls that stand like this."),
+    status: z.enum(callStatuses).optional().describe("Only calls with this status."),
     since: time("Only calls first made at this time or later."),
     until: time("Only calls first made before this time."),
     order: z.enum(["newest", "oldest"]).default("newest").describe("Last or first made first."),
@@ -59,7 +59,7 @@ export const calls = operation({
     items: z.array(callItem),
     total: z.number().describe("How many calls the journal has, whatever was asked for."),
     tools: z.array(z.object({ tool: z.string(), calls: z.number() })).describe("How many of each tool."),
-    unresolved: z.number().describe("Of how many nobody knows whether they happened."),
+    unresolved: z.number().describe("How many have an unknown outcome."),
     cursor: z.string().optional().describe("Where the next page begins."),
   }),
   async run({ thread, call, path, order, maxBytes, limit, cursor, ...filter }, context) {
@@ -132,7 +132,7 @@ export const calls = operation({
     }
     if (unresolved > 0) {
       yield "";
-      yield `Nobody knows of ${unresolved === 1 ? "1 call" : `${unresolved} calls`} whether it happened: "stratigraph questions" and "stratigraph answer".`;
+      yield `Nobody knows whether ${unresolved === 1 ? "1 call" : `${unresolved} calls`} happened: see "stratigraph questions" and "stratigraph answer".`;
     }
     if (cursor !== undefined) yield `More with --cursor ${cursor}`;
   },
@@ -203,7 +203,7 @@ function behind(cursor: string, chosen: readonly RecordedCall[]): number {
     const { call, n } = Object(place) as { call?: unknown; n?: unknown };
     return typeof call === "string" && typeof n === "number";
   };
-  const { call, n } = decodeCursor(cursor, isPlace, "Pass the cursor of the page before as it was.");
+  const { call, n } = decodeCursor(cursor, isPlace, "Pass the cursor of the previous page unchanged.");
   const at = chosen.findIndex(({ fingerprint }) => fingerprint === call);
   return at === -1 ? n : at + 1;
 }

@@ -12,11 +12,11 @@ const argsBytes = 8000;
 /** Something that a person must answer. */
 export const openQuestion = z.object({
   thread: z.string(),
-  call: z.string().describe("The fingerprint of the call: answer takes it."),
+  call: z.string().describe("The fingerprint of the call, by which answer finds it."),
   kind: z
     .enum(["ambiguous", "approval"])
     .describe(
-      "ambiguous: nobody knows whether the call happened. approval: a policy wants it to be allowed.",
+      "ambiguous: nobody knows whether the call happened. approval: a policy asks whether it may run.",
     ),
   tool: z.string(),
   effects: z.enum(["none", "idempotent", "once"]).optional(),
@@ -25,10 +25,12 @@ export const openQuestion = z.object({
   asked: z.boolean().describe("Whether the graph is stopped by it and waits."),
   answered: z
     .boolean()
-    .describe("An answer is stored, and the run takes it when it goes on. It isn't open any more."),
+    .describe(
+      "An answer is stored, and the run uses it when it continues. The question isn't open any more.",
+    ),
   begun: z.string().optional().describe("When the call was begun last, ISO 8601."),
   attempts: z.number().optional(),
-  key: z.string().optional().describe("The idempotency key: what to look for at the service."),
+  key: z.string().optional().describe("The idempotency key, by which to look for the call at the service."),
   checkpoint: z.string().optional().describe("Where the graph waits, or else where the call was made."),
   where: whereFields.optional(),
 });

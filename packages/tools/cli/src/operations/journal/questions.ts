@@ -24,12 +24,12 @@ export const questions = operation({
   group: "look",
   effect: "read",
   summary:
-    "List what a person must answer: calls that may have happened, and calls that a policy wants allowed.",
+    "List what a person must answer: calls that may have happened, and calls that a policy asks about.",
   args: ["thread"],
   examples: ["stratigraph questions", "stratigraph questions ada"],
   input: z.object({
     thread: fields.thread.optional().describe("Only of this thread. Default: of all threads."),
-    archived: flag("Of all threads, also those in the archive: each of them is read from there."),
+    archived: flag("Also of archived threads, each of which is read from the archive."),
     limit: fields.limit,
     cursor: fields.cursor,
   }),
@@ -79,7 +79,7 @@ function* questionLines({
   if (kind === "ambiguous" && key !== undefined) yield `  idempotency key ${shown(key)}`;
   if (asked) yield "  The graph is stopped, and waits for the answer.";
   const answer = kind === "approval" ? "allow" : "happened";
-  if (answered) yield "  Answered: the run takes the answer when it goes on.";
+  if (answered) yield "  Answered: the run uses the answer when it continues.";
   else yield `  ${commandText("answer", [thread, call.slice(0, 12), answer], "--author …")}`;
 }
 
@@ -113,5 +113,5 @@ async function ofAllThreads(
 function placeOf(cursor: string): string {
   const isPlace = (place: unknown): place is { threads: string } =>
     typeof (Object(place) as { threads?: unknown }).threads === "string";
-  return decodeCursor(cursor, isPlace, "Pass the cursor of the page before as it was.").threads;
+  return decodeCursor(cursor, isPlace, "Pass the cursor of the previous page unchanged.").threads;
 }

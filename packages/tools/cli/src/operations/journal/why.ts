@@ -32,11 +32,13 @@ const explained = z.object({
     .describe("The content of the message that answered it. Absent where none did yet."),
   calls: z
     .array(z.string())
-    .describe("Fingerprints of the recorded calls that it is. None: not made through the journal."),
+    .describe(
+      "Fingerprints of the recorded calls that it corresponds to. None: it wasn't made through the journal.",
+    ),
   foundBy: z
     .enum(["id", "content", "nothing"])
-    .describe("content: by tool and arguments, so these may be those of an equal call elsewhere."),
-  checkpoints: z.array(z.string()).describe("From whose steps it was made."),
+    .describe("content: found by tool and arguments, so these may belong to an equal call elsewhere."),
+  checkpoints: z.array(z.string()).describe("The checkpoints whose next steps made it."),
   entries: z.array(entryFields).describe("Decisions and outcomes, oldest first."),
 });
 
@@ -53,12 +55,14 @@ export const why = operation({
   examples: ["stratigraph why ada", "stratigraph why ada msg-7"],
   input: z.object({
     thread: fields.thread,
-    message: z.string().optional().describe("The id of a message. Default: the newest of a model."),
+    message: z.string().optional().describe("The id of a message. Default: the newest message of a model."),
     call: z
       .string()
       .min(6)
       .optional()
-      .describe("Instead: the message that asked for this call, by its fingerprint or how that begins."),
+      .describe(
+        "Instead of a message: a call, by its fingerprint or the beginning of it. The message that asked for it is taken.",
+      ),
     maxBytes: maxBytes("How much of messages and values to show in all, in bytes. What is longer is cut."),
   }),
   output: z.object({
@@ -69,10 +73,10 @@ export const why = operation({
     source: z
       .string()
       .describe("loop: a step made it. input: the run's input. update or fork: somebody put it there."),
-    inputs: z.array(message).describe("What came from outside, of what the model was given."),
+    inputs: z.array(message).describe("The part of what the model was given that came from outside."),
     context: z.number().describe("How many messages the model was given in all."),
-    calls: z.array(explained).describe("What earlier messages asked for, and what came of it."),
-    asks: z.array(explained).describe("What this message asks for."),
+    calls: z.array(explained).describe("The calls that earlier messages asked for, with their outcomes."),
+    asks: z.array(explained).describe("The calls that this message asks for."),
   }),
   async run({ thread, message: given, call, maxBytes }, context) {
     const journal = await openJournal(context);
@@ -138,7 +142,7 @@ async function chosenMessage(journal: Journal, threadId: string, call: string | 
     const newest = await newestMessage(journal.checkpointer, threadId);
     if (newest !== undefined) return newest;
     throw new NotFoundError(
-      `The state of thread ${JSON.stringify(threadId)} has no message of a model that has an id. Name a message: "stratigraph show" tells their ids.`,
+      `The state of thread ${JSON.stringify(threadId)} has no message of a model that has an id. Name a message: "stratigraph show" shows their ids.`,
       { threadId },
     );
   }

@@ -51,7 +51,10 @@ export const blame = operation({
     thread: z.string(),
     namespace: z.string(),
     path: z.string(),
-    id: z.string().optional().describe("The item of a list that was followed by its id, wherever it stood."),
+    id: z
+      .string()
+      .optional()
+      .describe("The id of the list item that was followed, at whatever position it was."),
     value: valueView,
     rebuilt: z
       .boolean()
@@ -66,14 +69,14 @@ export const blame = operation({
     changes: differences.shape.changes
       .optional()
       .describe(
-        "What differs between the value before and this one, as in `diff`: none where that is redacted. Absent where one of them isn't there or isn't JSON.",
+        "What differs between the value before and this one, as in `diff`; empty if it is redacted. Absent if one of them isn't there or isn't JSON.",
       ),
     omitted: differences.shape.omitted.optional(),
     complete: z
       .boolean()
       .describe("False: older checkpoints were removed, so it may have had this value before."),
     searched: z.object({
-      checkpoints: z.number().describe("How many were gone through without reading values."),
+      checkpoints: z.number().describe("How many checkpoints were searched, without reading values."),
       versions: z.number().describe("How many versions of the channel these had."),
       read: z.number().describe("How many versions were read."),
     }),

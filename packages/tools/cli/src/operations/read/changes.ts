@@ -17,7 +17,7 @@ export const change = z.object({
     .unknown()
     .optional()
     .describe(
-      'Plain JSON. {"lc":2,"type":"sg:cut"} stands for what was left out. With `skips`, so many characters that both sides begin with are left out, too.',
+      'Plain JSON. {"lc":2,"type":"sg:cut"} stands for what was left out. `skips` says how many characters at the beginning, equal on both sides, were left out, too.',
     ),
   after: z.unknown().optional().describe("As before."),
 });

@@ -18,7 +18,7 @@ export const compare = operation({
   args: ["threads"],
   input: z.object({
     threads: texts(
-      "Threads, or checkpoints of threads. A fork is counted from where it left the other thread, and so is that.",
+      "Threads, or checkpoints of threads. A fork and its source are both counted from the checkpoint where they part.",
     ),
   }),
   output: z.object({
@@ -30,7 +30,7 @@ export const compare = operation({
           .string()
           .optional()
           .describe(
-            "The checkpoint where counting starts: where it was forked, or another one from it. Numbers that are counted from different ones can't be compared.",
+            "The checkpoint where counting starts: where the thread was forked, or where another one was forked from it. Numbers that start at different checkpoints can't be compared.",
           ),
         outcome: z.enum(["finished", "interrupted", "failed", "unfinished"]),
         steps: z.number(),
@@ -40,7 +40,7 @@ export const compare = operation({
         last: z
           .string()
           .optional()
-          .describe("The text of the last message, or of the error. Not where values are redacted."),
+          .describe("The text of the last message, or of the error. Absent if values are redacted."),
       }),
     ),
   }),

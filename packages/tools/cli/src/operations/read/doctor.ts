@@ -9,7 +9,7 @@ import { operation } from "../table/operation.ts";
 import { maintenanceFinding } from "./maintenanceFinding.ts";
 import { processFindings } from "./processFindings.ts";
 
-/** Replaces a tier's name in findings about this process, and about opening the storage. */
+/** Stands in the place of a tier's name in findings about this process and about opening the storage. */
 const thisProcess = "process";
 
 const item = z.object({

@@ -57,7 +57,7 @@ const item = z.object({
   bytes: z
     .number()
     .describe("Values, and the records and pending writes of the counted checkpoints, as stored."),
-  error: z.string().optional().describe("Why it can't be told: verify tells more."),
+  error: z.string().optional().describe("Why it can't be read: verify tells more."),
 });
 
 type Item = z.output<typeof item>;
@@ -68,7 +68,7 @@ export const glance = operation({
   group: "look",
   effect: "read",
   summary:
-    "Tell at a glance what threads wait for, or said last, and how much they take. Brings no archived thread back.",
+    "Tell at a glance what threads wait for or said last, and how much they take. Archived threads stay archived.",
   examples: ["stratigraph glance ada bob"],
   args: ["threads"],
   input: z.object({

@@ -25,7 +25,7 @@ const item = z.object({
   breaker: z
     .enum(["closed", "open", "half-open"])
     .describe(
-      "In this process: open while the tier isn't asked because it failed. Other processes have breakers of their own.",
+      "The breaker of this process: open while the tier isn't asked because it failed. Other processes have their own.",
     ),
   copies: copies
     .optional()
@@ -37,7 +37,7 @@ export const health = operation({
   name: "health",
   group: "storage",
   effect: "read",
-  summary: "Ask every storage whether it answers, and tell what this process thinks of it.",
+  summary: "Ask every storage whether it answers, and show what this process recorded of it.",
   examples: ["stratigraph health", "stratigraph health --timeout 5s"],
   input: z.object({
     timeout: duration("How long a storage may take. All are asked at the same time.").default("1s"),

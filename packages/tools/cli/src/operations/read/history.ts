@@ -92,7 +92,7 @@ export const history = operation({
     lanes: z
       .array(z.string().nullable())
       .describe(
-        "The checkpoints that the lanes of the tree wait for where this page begins, from left to right.",
+        "For the lanes of the tree, from left to right: the checkpoint that each one expects next at the beginning of this page.",
       ),
     namespaces: z
       .array(z.string())
@@ -285,5 +285,5 @@ function cursorAfter(items: readonly Item[], lanes: readonly (string | null)[]):
 
 function placeOf(cursor: string): Place {
   const isPlace = (value: unknown): value is Place => place.safeParse(value).success;
-  return decodeCursor(cursor, isPlace, "Pass the cursor of the page before as it was.");
+  return decodeCursor(cursor, isPlace, "Pass the cursor of the previous page unchanged.");
 }

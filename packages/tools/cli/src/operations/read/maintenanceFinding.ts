@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 export async function maintenanceFinding(tier: Tier, now: number): Promise<CheckResult> {
   const unknown: CheckResult = {
     status: "unknown",
-    found: "When maintenance ran last isn't known: the storage doesn't record it.",
+    found: "It isn't known when maintenance last ran: the storage doesn't record it.",
     advice: "stratigraph maintain --dry-run shows what is due",
   };
   const owner = isStacked(tier) ? tier.layers.find(({ role }) => role === "warm")?.tier : tier;

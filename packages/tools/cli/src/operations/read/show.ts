@@ -128,7 +128,7 @@ export const show = operation({
     if (!all.some(({ value }) => hasCut(value))) return;
     const bytes = all.reduce((sum, each) => sum + each.bytes, 0);
     yield "";
-    yield `What is marked with … was cut. As a whole: --max-bytes ${Math.min(mostBytes, Math.ceil(bytes / 1000) * 1000)}. A part: --channel with --path.`;
+    yield `Values with … were cut. To see all of it: --max-bytes ${Math.min(mostBytes, Math.ceil(bytes / 1000) * 1000)}. A part: --channel with --path.`;
   },
 });
 

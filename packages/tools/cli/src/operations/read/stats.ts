@@ -210,7 +210,7 @@ function* summaryLines({
   yield* columns(rows);
   if (estimated)
     yield shown(
-      `Measured ${threads.measured} threads, and projected to ${threads.counted}. More with --sample.`,
+      `Measured ${threads.measured} threads, and estimated all ${threads.counted} from them. --sample measures more.`,
     );
   if (threads.failed > 0) yield `Threads that couldn't be read: ${threads.failed}. Run "stratigraph verify".`;
 }

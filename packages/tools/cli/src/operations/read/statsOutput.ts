@@ -12,7 +12,7 @@ export const statsOutput = z.object({
   threads: z.object({
     counted: count,
     complete: z.boolean().describe("False: there are more, which are in no figure."),
-    evicted: count.describe("Of which only the heads are here."),
+    evicted: count.describe("Threads of which only the heads are here."),
     measured: count,
     failed: count.describe(
       "Threads that couldn't be read. They are in no figure: verify tells what they lack.",
@@ -22,12 +22,12 @@ export const statsOutput = z.object({
   bytes: z.object({ records: bytes, writes: bytes, values: bytes, total: bytes }),
   states: z.object({
     bytes: count.describe("What all states would take if each were stored whole and uncompressed, in bytes."),
-    sampled: z.boolean().describe("Told from some of the states."),
-    ratio: count.optional().describe("How many times as much that is as what is stored."),
+    sampled: z.boolean().describe("Estimated from some of the states."),
+    ratio: count.optional().describe("How many times the stored size this is."),
   }),
   channels: z
     .array(z.object({ channel: z.string(), values: count, bytes }))
-    .describe('The largest channels. "": values of pending writes, and what other values are patches on.'),
+    .describe('The largest channels. "": values of pending writes, and bases of patches.'),
   namespaces: z
     .array(z.object({ namespace: z.string().describe("Without the ids of tasks."), checkpoints: count }))
     .describe("The largest ones. All runs of a subgraph together."),
@@ -52,9 +52,7 @@ export const statsOutput = z.object({
       .describe("What pruning would remove of threads that aren't archived."),
     archive: z
       .object({ idleDays: count, threads: count, bytes })
-      .describe(
-        "What archiving the threads that nobody wrote to for so long would take out of the warm tier.",
-      ),
+      .describe("What would leave the warm tier if the threads that were idle for so long were archived."),
   }),
 });
 

@@ -19,7 +19,7 @@ export const threads = operation({
   name: "threads",
   group: "look",
   effect: "read",
-  summary: "List threads, most recently written first; all pages at once in the order of their last writes.",
+  summary: "List threads, most recently written first; all pages at once: least recently written first.",
   examples: [
     "stratigraph threads",
     "stratigraph threads --filter user=anna -n 10",
@@ -41,10 +41,10 @@ export const threads = operation({
       .enum(["newest", "oldest"])
       .default("newest")
       .describe(
-        "Most or least recently written first. A thread that is written to between two pages moves to the newest: with newest first it is missed, with oldest first it comes again. All pages at once come oldest first.",
+        "Most or least recently written first. A thread that is written to between two pages becomes the newest one: with newest first it is missed, with oldest first it is listed again. All pages at once are listed oldest first.",
       ),
     evicted: flag("Only threads of which only the head is kept here."),
-    details: flag("Also tell what the heads tell: step, interrupts, conflicts, origin. Reads each of them."),
+    details: flag("Also show what the heads say: step, interrupts, conflicts, origin. Reads each head."),
     limit: fields.limit,
     cursor: fields.cursor,
   }),
@@ -58,7 +58,7 @@ export const threads = operation({
         details: threadDetails.optional(),
       }),
     ),
-    note: z.string().optional().describe("Why there may be none, where that isn't plain."),
+    note: z.string().optional().describe("Why the list may be empty, if that isn't obvious."),
     cursor: z.string().optional().describe("Where the next page begins."),
   }),
   whole: { order: "oldest" },

@@ -8,7 +8,7 @@ export const waits = z
   .enum(["interrupt", "error"])
   .optional()
   .describe(
-    "What stopped a task of the step that follows it: a question that waits for an answer, or an error that wasn't overcome.",
+    "What stopped a task of the next step: a question that waits for an answer, or an error that no retry has overcome.",
   );
 
 /**

@@ -44,10 +44,13 @@ export const writes = operation({
     thread: z.string(),
     namespace: z.string(),
     checkpoint: z.string(),
-    parent: z.string().optional().describe("The checkpoint with which the writes that made it are stored."),
+    parent: z
+      .string()
+      .optional()
+      .describe("The checkpoint from which it was made, and with which the writes of that step are stored."),
     parentIsHere: z
       .boolean()
-      .describe("False: the parent was removed, and with it what made the checkpoint."),
+      .describe("False: the parent was removed, and with it the writes that made the checkpoint."),
     made: z.array(task).describe("What the tasks of the step that made it wrote."),
     pending: z.array(task).describe("What tasks of the next step wrote so far."),
   }),
@@ -81,7 +84,8 @@ export const writes = operation({
   },
   *render({ made, pending, parent, parentIsHere }) {
     if (parent === undefined) yield "It is the first checkpoint: no step made it.";
-    else if (!parentIsHere) yield `Its parent ${parent} isn't here, and with it what was written.`;
+    else if (!parentIsHere)
+      yield `Its parent ${parent} isn't here, so the writes of the step aren't, either.`;
     else if (made.length === 0) yield "No task wrote anything in the step that made it.";
     else yield* section("MADE BY", made);
     if (pending.length === 0) return;

@@ -44,7 +44,7 @@ export function answersOf(state: StateLike, answer: unknown): ResumeCommand {
     throw new InvalidOptionError(
       "resume",
       "an answer",
-      "Nothing waits for one. Leave it out, and the run goes on.",
+      "No question waits for an answer. Leave it out, and the run continues.",
     );
   const byId = isObject(answer) ? answer : {};
   const keys = Object.keys(byId);

@@ -29,7 +29,8 @@ export const run = operation({
   name: "run",
   group: "change",
   effect: "write",
-  summary: "Run a graph of the config on a thread: go on from its head, with an input or with an answer.",
+  summary:
+    "Run a graph of the config on a thread: continue from its head, give it an input, or answer its question.",
   args: ["at"],
   examples: [
     "stratigraph run ada --dry-run",
@@ -39,7 +40,7 @@ export const run = operation({
   ],
   input: z.object({
     at: fields.at.describe(
-      "A thread, or its head by name: the run is refused where that isn't the head any more.",
+      "A thread, or the checkpoint that is its head: the run is refused if that isn't the head any more.",
     ),
     graph: z.string().optional().describe("The graph of the config. Default: the only one there is."),
     input: z
@@ -51,7 +52,9 @@ export const run = operation({
       .string()
       .meta({ fromFile: true })
       .optional()
-      .describe("The answer to the interrupt that waits, as JSON. Where several wait: answers by their ids."),
+      .describe(
+        "The answer to the interrupt that waits, as JSON. If several wait: an object of answers by their ids.",
+      ),
     steps: z.coerce
       .number()
       .int()
@@ -59,7 +62,7 @@ export const run = operation({
       .max(1000)
       .optional()
       .describe("Pause after so many steps. Default: runs to the end."),
-    create: flag("Also on a thread that doesn't exist yet."),
+    create: flag("Also run on a thread that doesn't exist yet."),
     timeout: duration("Pause after this time, in the middle of a step. (default: 10m)").optional(),
     recursionLimit: z.coerce
       .number()
@@ -67,7 +70,7 @@ export const run = operation({
       .min(1)
       .max(10_000)
       .optional()
-      .describe("Pause after so many steps, as LangGraph does. Default: as the graph has it."),
+      .describe("LangGraph's recursionLimit: pause after so many steps. Default: the graph's own."),
     checkpoint: fields.checkpoint,
     dryRun: flag("Only tell which nodes would run next. None of them runs."),
   }),

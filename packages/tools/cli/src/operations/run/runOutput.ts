@@ -18,8 +18,8 @@ export const runOutput = z.object({
   error: z
     .object({
       name: z.string(),
-      message: z.string().optional().describe("Not where values are redacted."),
-      code: z.string().optional().describe("Of an error of Stratigraph."),
+      message: z.string().optional().describe("Absent if values are redacted."),
+      code: z.string().optional().describe("Absent unless it is an error of Stratigraph."),
     })
     .optional()
     .describe("What a node threw."),

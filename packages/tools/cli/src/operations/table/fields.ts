@@ -21,7 +21,7 @@ export const fields = {
     .max(1000)
     .default(50)
     .describe("How many at most, up to 1000. More come with the cursor."),
-  cursor: z.string().optional().describe("Where the page before ended."),
+  cursor: z.string().optional().describe("Where the previous page ended."),
   dryRun: flag("Only tell what would be done."),
 };
 

@@ -23,13 +23,15 @@ export const copyOutput = z.object({
       bytes: z.number().optional().describe("What the source occupies."),
     })
     .optional()
-    .describe("What there is to copy; of a dry run only."),
-  complete: z.boolean().describe("Every thread was gone through."),
-  threads: z.number().describe("Threads that were gone through."),
-  skipped: z.number().describe("Threads of which nothing had to be copied any more."),
+    .describe("What there is to copy. Only in a dry run."),
+  complete: z.boolean().describe("Whether every thread was processed."),
+  threads: z.number().describe("Threads that were processed."),
+  skipped: z.number().describe("Threads that had nothing left to copy."),
   checkpoints: z
     .number()
-    .describe("Checkpoints that were copied, without those that another copy brought at the same time."),
+    .describe(
+      "Checkpoints that this copy stored, not counting those that another copy stored at the same time.",
+    ),
   writes: z.number().describe("Pending writes that were copied, counted likewise."),
   leftOut: z.number().describe("Checkpoints of branches, which the target can't hold."),
   verified: z.boolean().describe("The copies were compared with the originals."),
@@ -44,7 +46,7 @@ export const copyOutput = z.object({
       }),
     )
     .describe("Checkpoints whose values the source itself may have mixed up with another branch's."),
-  diverged: z.array(z.string()).describe("Threads that went on on both sides; left as they are."),
+  diverged: z.array(z.string()).describe("Threads that were continued on both sides, and left unchanged."),
   differences: z
     .array(
       z.object({
@@ -54,11 +56,13 @@ export const copyOutput = z.object({
         what: z.string(),
       }),
     )
-    .describe("What isn't in the target as it is in the source."),
+    .describe("What differs in the target from the source."),
   cursor: z
     .string()
     .optional()
-    .describe("Where to go on, if it isn't complete. Absent where nothing is left of it, as with a file."),
+    .describe(
+      "Where to continue, if it isn't complete. Absent if an interrupted copy leaves nothing, as with a file.",
+    ),
 });
 
 type CopyResult = z.input<typeof copyOutput>;
@@ -121,7 +125,7 @@ export function* renderCopy(done: string, output: z.output<typeof copyOutput>): 
     return;
   }
   if (!output.complete && output.cursor === undefined) {
-    yield "Interrupted. Nothing was written, and what was there before is as it was. Run it again.";
+    yield "Interrupted. Nothing was written, and what was there before is unchanged. Run it again.";
     return;
   }
   const news = `${count(output.checkpoints, "checkpoint")} and ${count(output.writes, "pending write")}`;
@@ -135,15 +139,15 @@ export function* renderCopy(done: string, output: z.output<typeof copyOutput>): 
       : "Read back and compared: so far, everything is there.";
   if (!output.verified) yield "Nothing was compared.";
   yield* listed(
-    "NOT AS IN THE SOURCE",
+    "DIFFERENT FROM THE SOURCE",
     output.differences.map(({ threadId, checkpointId = "", what }) => [threadId, checkpointId, what]),
   );
   yield* listed(
-    "WENT ON ON BOTH SIDES, LEFT ALONE",
+    "CONTINUED ON BOTH SIDES, LEFT UNCHANGED",
     output.diverged.map((threadId) => [threadId]),
   );
   yield* listed(
-    "MIXED UP BY THE SOURCE BEFORE, COPIED AS IT READS THEM",
+    "MIXED UP BY THE SOURCE EARLIER, COPIED AS THE SOURCE READS THEM",
     output.mixedUp.map(({ threadId, checkpointId, channels }) => [
       threadId,
       checkpointId,

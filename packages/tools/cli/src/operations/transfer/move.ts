@@ -31,7 +31,7 @@ export const move = operation({
       throw new InvalidOptionError(
         "to",
         to,
-        "What is moved there ends with this process. Name a storage that stays.",
+        "A storage in memory ends with this process. Name a storage that stays.",
       );
     const from = await context.saver();
     if (dryRun) return planned(await tierSource(from).plan());

@@ -17,7 +17,8 @@ export function resolve(value: unknown, path: Path): Found | undefined {
   for (const [n, segment] of path.entries()) {
     const content = contentOf(at);
     if (isSlice(segment)) {
-      if (n < path.length - 1) throw wrongPath(formatPath(path), "A part such as [10:20] stands at its end.");
+      if (n < path.length - 1)
+        throw wrongPath(formatPath(path), "A part such as [10:20] may only be at its end.");
       const value = sliced(content, segment);
       return value === undefined ? undefined : { value, path: resolved, from: segment.from };
     }
@@ -37,7 +38,7 @@ export function resolve(value: unknown, path: Path): Found | undefined {
 export function replaced(root: unknown, path: Path, value: unknown): unknown {
   const [last, ...before] = path.toReversed();
   if (last === undefined) return value;
-  if (isSlice(last)) throw wrongPath(formatPath(path), "One value is set, not a part of a list.");
+  if (isSlice(last)) throw wrongPath(formatPath(path), "Only one value can be set, not a part of a list.");
   const holder = contentOf(resolve(root, before.toReversed())?.value);
   if (Array.isArray(holder)) {
     const index = indexIn(holder, last, holder.length);

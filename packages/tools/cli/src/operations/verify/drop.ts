@@ -4,6 +4,7 @@ import { storedIn } from "./goodCopies.ts";
 import { namedIn, unneeded } from "./orphans.ts";
 import type { Place } from "./places.ts";
 import { addressOf, isWhole, remove, stateOf, type Case, type Remedy } from "./remedy.ts";
+import { plural } from "./renderReport.ts";
 import { verifyThread } from "./verifyThread.ts";
 
 // Remedies that remove what nobody can read or needs.
@@ -14,7 +15,7 @@ export async function dropCopy({ storage, threadId, suspicion }: Case): Promise<
   const { findings } = await verifyThread(storage, threadId, { took: async () => {} });
   if (findings.some((each) => each.severity === "error" && each.place.role !== "hot"))
     return {
-      impossible: `What owns the thread is damaged too, so that the copy in ${place.name} may have what is nowhere else. Mend the owner first.`,
+      impossible: `The tier that owns the thread is damaged, too, so the copy in ${place.name} may hold data that is nowhere else. Mend the owner first.`,
     };
   return {
     does: `Remove the damaged copy from ${place.name}. It is copied again when it is read.`,
@@ -47,36 +48,40 @@ export async function pruneSide({ storage, threadId, suspicion }: Case): Promise
     const { parentId } = record;
     if (parentId !== undefined) children.set(parentId, (children.get(parentId) ?? 0) + 1);
   }
-  const goes: Address[] = [];
+  const removed: Address[] = [];
   // Newest first, so that children come before their parents.
   for (const record of records) {
     const { checkpointId, parentId, lostTo } = record;
     if (lostTo === undefined || (children.get(checkpointId) ?? 0) > 0) continue;
     const stored = await storedIn(place, addressOf(record));
     if (stored === undefined || (await stateOf(storage, stored)) !== "damaged") continue;
-    goes.push(addressOf(record));
+    removed.push(addressOf(record));
     if (parentId !== undefined) children.set(parentId, children.get(parentId)! - 1);
   }
-  if (goes.length === 0) return undefined;
+  if (removed.length === 0) return undefined;
   return {
-    does: `Remove what can't be read at the ends of side branches: ${goes.length} of its checkpoints.`,
+    does: `Remove ${plural(removed.length, "unreadable checkpoint")} at the ends of side branches.`,
     apply: async (revision) => {
-      const dropBlobs = await onlyNeededBy(place, threadId, goes);
-      return await remove(place, { threadId, revision, checkpoints: goes, dropBlobs });
+      const dropBlobs = await onlyNeededBy(place, threadId, removed);
+      return await remove(place, { threadId, revision, checkpoints: removed, dropBlobs });
     },
   };
 }
 
 /** Blobs that only these checkpoints and their pending writes need. */
-async function onlyNeededBy(place: Place, threadId: string, goes: readonly Address[]): Promise<BlobHash[]> {
-  const keys = new Set(goes.map(checkpointKey));
+async function onlyNeededBy(
+  place: Place,
+  threadId: string,
+  removed: readonly Address[],
+): Promise<BlobHash[]> {
+  const keys = new Set(removed.map(checkpointKey));
   const inspection = inspectsThreads(place.tier) ? await place.tier.inspect(threadId) : undefined;
   const strays = inspection?.strays ?? [];
   const all = await namedIn(place, threadId, strays);
   const others = await namedIn(place, threadId, strays, (at) => !keys.has(checkpointKey(at)));
   const infos = await place.tier.blobs(threadId);
-  const stays = new Set(unneeded(infos, all));
-  return unneeded(infos, others).filter((hash) => !stays.has(hash));
+  const alreadyUnneeded = new Set(unneeded(infos, all));
+  return unneeded(infos, others).filter((hash) => !alreadyUnneeded.has(hash));
 }
 
 /** Removes what is left of a deleted thread. */
@@ -110,8 +115,8 @@ export function dropStray({ threadId, suspicion: { place, involved } }: Case): R
   };
 }
 
-/** Removes blobs that nothing names. */
-export async function dropBlobs({ threadId, suspicion: { place, hash } }: Case): Promise<Remedy> {
+/** Removes a blob that nothing names. */
+export function dropOrphanBlob({ threadId, suspicion: { place, hash } }: Case): Remedy {
   return {
     does: `Remove blob ${hash}.`,
     apply: (revision) => remove(place, { threadId, revision, dropBlobs: [hash!] }),

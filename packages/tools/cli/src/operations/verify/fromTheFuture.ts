@@ -17,6 +17,6 @@ export function* fromTheFuture({ place, scan, inspection }: OwnerView): Generato
     involved: [at],
     concerns: 1,
     meaning:
-      "Its pending writes are numbered after the thread's revision, which went back: what is written next may be taken for older.",
+      "Its pending writes have higher numbers than the thread's revision, which went back: newer writes may be taken for older ones.",
   };
 }

@@ -1,4 +1,4 @@
-// long file: what is looked at is one picture of a thread, and each look is short
+// long file: all checks use the same view of a thread, and each check is short
 import { missingBatches } from "@stratigraph/core/internal";
 import { checkpointKey, isReserved, reservedNamespaces, type Address } from "@stratigraph/core/tier";
 import { fromTheFuture } from "./fromTheFuture.ts";
@@ -14,11 +14,11 @@ import type { SeenCheckpoint } from "./threadScan.ts";
  * pruning would have left the thread in another state:
  * - Pruning removes a checkpoint's pending writes in the same step. If they are still there, the checkpoint was lost: an error,
  *   or a warning if all of them came after the last removal, as those of a late writer do.
- * - Pruning keeps the newest checkpoints of a line. A line that ends before the missing checkpoint, holds no interrupt and isn't
- *   a head would have been removed with it. So the checkpoint was lost, or was the only one that deleteForRuns() removed: a warning.
- *   But when the thread was last pruned, that line may have ended in the head, and the missing checkpoint may have been on another
- *   line that somebody continued right afterwards. So this counts only if nothing was ever removed, or if the missing checkpoint
- *   already had a child at the last removal.
+ * - If an older line without an interrupt, whose end isn't a head, is still there, then pruning didn't remove the missing checkpoint:
+ *   it would have removed that line first. So the checkpoint was lost, or only deleteForRuns() removed it: a warning. But at the last
+ *   pruning that older line may have been the main line, and the missing checkpoint may have belonged to a line that was pruned and
+ *   then continued. So this counts only if nothing was ever removed, or if the missing checkpoint already had a child at the last
+ *   removal.
  * A checkpoint that was lost together with its pending writes and everything older looks like a pruned one.
  */
 export function lineageSuspicions(owners: readonly OwnerView[], threadId: string): Suspicions {
@@ -98,7 +98,7 @@ class Lineage {
         });
         continue;
       }
-      const next = this.#goesOn(head);
+      const next = this.#newestChild(head);
       if (next !== undefined) yield this.#behind(head, this.#tip(next), next);
       else if (head.lostTo !== undefined) yield this.#onSideBranch(head);
     }
@@ -109,8 +109,8 @@ class Lineage {
   #whyHeadless(): string {
     const [, archive] = this.#owners;
     return archive !== undefined && this.#heads.has(reservedNamespaces.archived)
-      ? `The head was archived, and tier ${archive.place.name} doesn't have it: nobody can read it or go on from it. Is it another archive, or was it set back to a backup from before? Name the right one, or restore what was written to it since.`
-      : "The head names a checkpoint that isn't there: the thread looks empty to whoever goes on.";
+      ? `The head was archived, and tier ${archive.place.name} doesn't have it: nobody can read it or go on from it. Is it another archive, or was it restored from an older backup? Name the right archive, or restore what was written to it after that backup.`
+      : "The head names a checkpoint that isn't there: the thread looks empty to whoever continues it.";
   }
 
   *gaps(): Generator<Suspicion> {
@@ -133,7 +133,7 @@ class Lineage {
           ...common,
           severity: left === "late" ? "warning" : "error",
           involved: [child, at],
-          meaning: `A checkpoint in the middle of the thread is lost: its pending writes are there, and ${child.checkpointId} was made from it. Going on from newer ones works.`,
+          meaning: `A checkpoint in the middle of the thread is lost: its pending writes are there, and ${child.checkpointId} was made from it. Newer ones can be continued.`,
         });
         continue;
       }
@@ -143,7 +143,7 @@ class Lineage {
         ...common,
         severity: "warning",
         involved: [child, at, end],
-        meaning: `A checkpoint in the middle of the thread isn't there, though older ones are: it is lost, unless deleteForRuns() removed it. Going on from newer ones works.`,
+        meaning: `A checkpoint in the middle of the thread isn't there, though older ones are: it is lost, unless deleteForRuns() removed it. Newer ones can be continued.`,
       });
     }
   }
@@ -172,7 +172,7 @@ class Lineage {
     }
   }
 
-  /** Whether a checkpoint may have been stored after the last removal, or after another tier's. */
+  /** Whether a checkpoint may have been stored after the owner's last removal. If that is unknown, as for one in another tier, it may. */
   #mayFollowRemoval(checkpoint: SeenCheckpoint): boolean {
     if (this.#owners.every(({ inspection }) => (inspection?.removedAt ?? 0) === 0)) return false;
     const { thereAt } = this.#main.scan.seen.get(checkpointKey(checkpoint)) ?? {};
@@ -188,7 +188,7 @@ class Lineage {
   }
 
   /** The newest checkpoint of the main line that was made from this one since it was last wound back. */
-  #goesOn(checkpoint: SeenCheckpoint): SeenCheckpoint | undefined {
+  #newestChild(checkpoint: SeenCheckpoint): SeenCheckpoint | undefined {
     const made = new Set(checkpoint.made);
     return (this.#children.get(checkpointKey(checkpoint)) ?? [])
       .filter((child) => child.lostTo === undefined && !made.has(child.checkpointId))
@@ -202,7 +202,7 @@ class Lineage {
     for (let next: SeenCheckpoint | undefined = from; next !== undefined && !met.has(next.checkpointId);) {
       tip = next;
       met.add(next.checkpointId);
-      next = this.#goesOn(next);
+      next = this.#newestChild(next);
     }
     return tip;
   }
@@ -222,7 +222,7 @@ class Lineage {
       checkpoint: head,
       target: tip.checkpointId,
       involved: [head, next, tip],
-      meaning: `The head isn't the newest checkpoint of the main line: ${tip.checkpointId} is, and whoever goes on now repeats or drops what came in between.`,
+      meaning: `The head isn't the newest checkpoint of the main line: ${tip.checkpointId} is, and a run that continues now repeats or drops the steps in between.`,
     });
   }
 
@@ -266,12 +266,12 @@ class Lineage {
         checkpoint: { namespace, checkpointId: undefined },
         target: newest.checkpointId,
         involved: [newest],
-        meaning: "There are checkpoints and no head: the thread looks empty to whoever goes on.",
+        meaning: "There are checkpoints and no head: the thread looks empty to whoever continues it.",
       });
     }
   }
 
-  /** Last checkpoints of lines that pruning removes before anything newer: not heads, not side branches, and without waiting interrupts. */
+  /** The ends of lines that pruning would remove first: ends that aren't heads or side branches, and have no waiting interrupt. */
   #ends(): ReadonlyMap<string, readonly SeenCheckpoint[]> {
     const ends = new Map<string, SeenCheckpoint[]>();
     for (const [key, checkpoint] of this.#seen) {
@@ -313,7 +313,7 @@ class Lineage {
 
 const onSideBranch = "The head is on a side branch, which lost a race and was never made the main line.";
 const wronglyMarked =
-  "The head is marked as a side branch, which lost a race, but nothing on the main line is newer: the mark is damaged, or what won is lost.";
+  "The head is marked as a side branch, which lost a race, but nothing on the main line is newer: the mark is damaged, or the checkpoint that won is lost.";
 
 function newer(a: SeenCheckpoint | undefined, b: SeenCheckpoint): SeenCheckpoint {
   return a === undefined || b.checkpointId > a.checkpointId ? b : a;

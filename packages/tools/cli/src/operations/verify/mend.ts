@@ -6,10 +6,10 @@ import {
   type StoredCheckpoint,
 } from "@stratigraph/core/tier";
 import { cutBack } from "./cutBack.ts";
-import { dropBlobs, dropCopy, dropDeleted, dropStray, pruneSide } from "./drop.ts";
+import { dropCopy, dropDeleted, dropOrphanBlob, dropStray, pruneSide } from "./drop.ts";
 import { goodCopies, storedIn, type GoodCopy } from "./goodCopies.ts";
 import { addressOf, isOvertaken, isWhole, remove, type Case, type Remedy } from "./remedy.ts";
-import { undecodable } from "./suspicion.ts";
+import { rethrowUnlessDamage } from "./suspicion.ts";
 
 /** Decides what to do about a finding. Reads, and changes nothing. */
 export async function remedyFor(found: Case): Promise<Remedy> {
@@ -29,8 +29,9 @@ export async function remedyFor(found: Case): Promise<Remedy> {
     case "tombstone-leak":
       return dropDeleted(found);
     case "orphan":
-      if (part === "thread") return { impossible: "Run maintenance: it deletes what was deleted." };
-      return part === "writes" ? dropStray(found) : await dropBlobs(found);
+      if (part === "thread")
+        return { impossible: "Run maintenance: it removes what is left of deleted threads." };
+      return part === "writes" ? dropStray(found) : dropOrphanBlob(found);
     case "gap":
       if (part === "writes") return { impossible: writesAdvice };
       return (await putBack(found)) ?? { impossible: gapAdvice };
@@ -38,9 +39,9 @@ export async function remedyFor(found: Case): Promise<Remedy> {
       return await mendHead(found);
     default:
       if (place.role === "hot") return await dropCopy(found);
-      if (part === "thread") return (await madeAnew(found)) ?? { impossible: objectAdvice };
+      if (part === "thread") return (await planRebuild(found)) ?? { impossible: objectAdvice };
       return (
-        (await replaced(found)) ??
+        (await planReplacement(found)) ??
         (await cutBack(found)) ??
         (found.prune ? await pruneSide(found) : undefined) ?? {
           impossible: (await isHeadReadable(found)) ? historyAdvice : headAdvice,
@@ -52,19 +53,19 @@ export async function remedyFor(found: Case): Promise<Remedy> {
 const writesAdvice =
   "Restore the missing rows of pending writes from a backup, or fork the thread from a checkpoint before the step.";
 const gapAdvice =
-  "No tier has this checkpoint. Newer ones can be read and gone on from; to have the older history in one piece again, restore it from a backup.";
+  "No tier has this checkpoint. Newer ones can be read and continued. To have the older history in one piece again, restore this one from a backup.";
 const historyAdvice =
-  "No tier has good bytes. The head doesn't need them, so that runs go on; to read this checkpoint, restore it from a backup, or prune the thread to be rid of it.";
+  "No tier has good bytes. The head doesn't need them, so runs can continue. To read this checkpoint, restore it from a backup; to be rid of it, prune the thread.";
 const headAdvice =
-  "No tier has good bytes, and the head of this thread can't be read either, nor an older checkpoint that it could be set to: runs on it fail. Check first that the encryption keys are the ones it was written with; otherwise restore the thread from a backup.";
+  "No tier has good bytes. Neither the head of this thread can be read, nor an older checkpoint that it could be set to, so runs on the thread fail. Check first that the encryption keys are those with which it was written. If they are, restore the thread from a backup.";
 const markAdvice =
-  "Nothing is done: runs go on from this head. Where something newer won the race and is lost, restore it from a backup.";
+  "Nothing is done: runs continue from this head. If something newer won the race and is lost, restore it from a backup.";
 /** What a person can do if a tier can't read what it holds. */
 export const objectAdvice =
-  "Restore what the tier names from a backup, or an older version of the object where the bucket keeps them, and verify again.";
+  "From a backup, restore the object that the tier's message names. If the bucket keeps versions, you can restore an older version instead. Then verify again.";
 
-/** Rebuilds a tier's own fields of the thread if they contradict its checkpoints. */
-async function madeAnew({ threadId, suspicion: { place } }: Case): Promise<Remedy | undefined> {
+/** Plans to rebuild a tier's own fields of the thread if they contradict its checkpoints. */
+async function planRebuild({ threadId, suspicion: { place } }: Case): Promise<Remedy | undefined> {
   const { tier } = place;
   if (!mendsThreads(tier) || !inspectsThreads(tier)) return undefined;
   const { contradictions } = (await tier.inspect(threadId)) ?? {};
@@ -86,15 +87,15 @@ async function isHeadReadable({ storage, threadId, suspicion: { namespace } }: C
       if (stored !== undefined) return await isWhole(storage, stored);
     }
   } catch (error) {
-    undecodable(error);
+    rethrowUnlessDamage(error);
   }
   return false;
 }
 
-/** Replaces damaged or missing bytes of an owner by good ones from elsewhere. */
-async function replaced(found: Case): Promise<Remedy | undefined> {
+/** Plans to replace damaged or missing bytes of an owner by good ones from elsewhere. */
+async function planReplacement(found: Case): Promise<Remedy | undefined> {
   const { storage, threadId, suspicion } = found;
-  const { place, part, batch } = suspicion;
+  const { place, part, batch: position } = suspicion;
   const good = await firstGood(found);
   if (good === undefined) return undefined;
   const { record, blobs, writes } = good.stored;
@@ -107,7 +108,7 @@ async function replaced(found: Case): Promise<Remedy | undefined> {
   if (replaceBytes === undefined) return undefined;
   const at = addressOf(record);
   if (part === "writes") {
-    const { body } = writes[batch!]!;
+    const { body } = writes[position!]!;
     return {
       does,
       apply: async (revision) =>
@@ -116,7 +117,7 @@ async function replaced(found: Case): Promise<Remedy | undefined> {
           revision,
           records: [],
           blobs: [],
-          writes: [{ ...at, place: batch!, body }],
+          writes: [{ ...at, place: position!, body }],
         })) !== undefined,
     };
   }
@@ -132,7 +133,7 @@ async function replaced(found: Case): Promise<Remedy | undefined> {
   };
 }
 
-/** Puts a lost checkpoint back if another tier has it. */
+/** Plans to put a lost checkpoint back if another tier has it. */
 async function putBack(found: Case): Promise<Remedy | undefined> {
   const good = await firstGood(found);
   return good === undefined ? undefined : insertion(found, good, undefined);

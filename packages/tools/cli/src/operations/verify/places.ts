@@ -49,7 +49,7 @@ export function storageOf({ tier, coder }: Pick<TierSaver, "tier" | "coder">): S
 function changesOf(tier: Tier, owners: readonly OwningTier[]): OwningTier {
   const owner = owners.find((each) => each === tier || each.of === tier);
   if (owner !== undefined) return owner;
-  const message = `The stack has a layer ${JSON.stringify(tier.name)} that it doesn't name among its owners, so that it can't be changed beside its copies. Use packages of one version.`;
+  const message = `The stack has a layer ${JSON.stringify(tier.name)} that it doesn't name among its owners, so it can't be changed together with its copies. Use packages of one version.`;
   throw new StratigraphError("MISCONFIGURED", message, { tier: tier.name });
 }
 

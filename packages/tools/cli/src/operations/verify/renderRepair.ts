@@ -5,7 +5,7 @@ import type { RepairOutcome, RepairResult } from "./repairOutcome.ts";
 const words: Readonly<Record<RepairResult["outcome"], string>> = {
   would: "WOULD",
   done: "DONE",
-  gone: "GONE",
+  solved: "NO LONGER THERE",
   changed: "LEFT ALONE",
   impossible: "CAN'T",
 };

@@ -40,12 +40,12 @@ export const repair = operation({
       .describe(
         "What verify found, as its JSON output has it. With it, nothing else is verified or repaired.",
       ),
-    apply: flag("Do it. Without this, it is only told what would be done."),
+    apply: flag("Do it. Without this, repair only tells what it would do."),
     dryRun: flag("Only tell what would be done, whatever apply says."),
     prune: flag(
       "Also remove checkpoints at the ends of side branches that can't be read, and of which no tier has good bytes.",
     ),
-    cursor: z.string().optional().describe("Where the call before ended. Needs its report."),
+    cursor: z.string().optional().describe("Where the previous call ended. Needs the report of that call."),
   }),
   output: repairSchema,
   async run(input, context) {

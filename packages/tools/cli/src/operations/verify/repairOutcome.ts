@@ -10,9 +10,9 @@ export const repairSchema = z.object({
     z.object({
       finding: findingSchema,
       outcome: z
-        .enum(["would", "done", "gone", "changed", "impossible"])
+        .enum(["would", "done", "solved", "changed", "impossible"])
         .describe(
-          "would: it can be mended. done: it was. gone: it isn't found any more. changed: the thread was written to meanwhile, and left alone. impossible: see action.",
+          "would: it can be mended. done: it was. solved: it isn't found any more. changed: the thread was written to meanwhile, and left alone. impossible: see action.",
         ),
       action: z.string().describe("What is done, or what a person can do."),
     }),

@@ -140,22 +140,22 @@ async function reviveThread(
 ): Promise<RepairResult> {
   const { tier } = place;
   const lost = findsLeftovers(tier) ? await leftoverNamed(tier, finding.leftover) : undefined;
-  if (lost === undefined) return { finding, outcome: "gone", action: "It isn't found any more." };
+  if (lost === undefined) return { finding, outcome: "solved", action: "It isn't found any more." };
   const threadId = await idOfLost(storage, place, lost);
   const revive = findsLeftovers(tier) ? tier.reviveLeftover : undefined;
   if (threadId === undefined || revive === undefined) {
     const what = lost.restore ?? "what the tier lost of it";
-    const action = `Nothing that is left says which thread this was. Restore ${what} from a backup, and verify again; all else of the thread is there and stays.`;
+    const action = `Nothing that is left says which thread this was. Restore ${what} from a backup, and verify again. The rest of the thread is there and stays.`;
     return { finding, outcome: "impossible", action };
   }
-  const action = `Make anew what leads to thread ${JSON.stringify(threadId)}, as another tier knows it by its heads. Nothing is removed.`;
+  const action = `Rebuild the entry that leads to thread ${JSON.stringify(threadId)}, which another tier identifies by its heads. Nothing is removed.`;
   if (dryRun) return { finding, outcome: "would", action };
   return (await revive.call(tier, lost.id, threadId))
     ? { finding: { ...finding, thread: threadId }, outcome: "done", action }
     : {
         finding,
         outcome: "impossible",
-        action: `Thread ${JSON.stringify(threadId)} was begun anew since. What is left of the one before stays; restore it elsewhere from a backup.`,
+        action: `Thread ${JSON.stringify(threadId)} was begun anew meanwhile. What is left of the earlier one stays. If you need it, restore it elsewhere from a backup.`,
       };
 }
 
@@ -193,7 +193,7 @@ async function repairLeftover(
   if (dryRun) return { finding, outcome: "would", action };
   return (await tier.dropLeftover(id))
     ? { finding, outcome: "done", action }
-    : { finding, outcome: "gone", action: "It isn't there any more, or the thread was begun anew." };
+    : { finding, outcome: "solved", action: "It isn't there any more, or the thread was begun anew." };
 }
 
 async function repairFinding(
@@ -213,7 +213,7 @@ async function repairFinding(
   const holds = await isStillThere(found);
   if (holds === undefined)
     return { finding, outcome: "changed", action: "The thread is written to. Repair it when it is idle." };
-  if (!holds) return { finding, outcome: "gone", action: "It isn't found any more." };
+  if (!holds) return { finding, outcome: "solved", action: "It isn't found any more." };
   const remedy = await remedyFor(found);
   if ("impossible" in remedy) return { finding, outcome: "impossible", action: remedy.impossible };
   if (how.dryRun) return { finding, outcome: "would", action: remedy.does };

@@ -13,9 +13,9 @@ export const findingSchema = z.object({
     ),
   tier: z.string().describe("Where it is wrong."),
   part: z.enum(parts),
-  thread: z.string().optional().describe("Absent where nobody knows whose it is."),
+  thread: z.string().optional().describe("Absent if nobody knows which thread it belongs to."),
   namespace: z.string(),
-  checkpoint: z.string().optional().describe("Its id; of a gap, the one that is missing."),
+  checkpoint: z.string().optional().describe("Its id; for a gap, the id of the missing one."),
   channel: z.string().optional(),
   hash: z.string().optional().describe("Of the blob."),
   batch: z.number().int().min(0).optional().describe("Which batch of its pending writes; 0 is the oldest."),
@@ -33,7 +33,7 @@ export type Finding = z.output<typeof findingSchema>;
 
 /** What verifying found. */
 export const reportSchema = z.object({
-  complete: z.boolean().describe("Whether all was looked at that was asked for."),
+  complete: z.boolean().describe("Whether everything that was asked for was verified."),
   cursor: z.string().optional().describe("Where to go on."),
   startedAt: z.iso.datetime(),
   tiers: z.array(z.object({ tier: z.string(), role: z.enum(["hot", "warm", "cold", "replica"]) })),

@@ -116,6 +116,11 @@ export function undecodable(error: unknown): Undecodable {
   throw error;
 }
 
+/** Throws an error again, unless it says that stored bytes can't be decoded. */
+export function rethrowUnlessDamage(error: unknown): void {
+  undecodable(error);
+}
+
 /** Why bytes can't be decoded. Leaves out the place, which errors of the saver repeat: a finding has fields for it. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };

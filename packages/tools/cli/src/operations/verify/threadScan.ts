@@ -119,7 +119,7 @@ export class ThreadScan {
       namespace: "",
       detail: `Not what follows from the rest: ${fields.join(", ")}.`,
       involved: [],
-      meaning: `What tier ${this.place.name} keeps of the thread itself is damaged or lost: calls fail, or don't find all of it.`,
+      meaning: `The fields that tier ${this.place.name} keeps about the thread itself are damaged or lost: calls fail, or don't find the whole thread.`,
     });
   }
 
@@ -134,7 +134,7 @@ export class ThreadScan {
         checkpointId: at.checkpointId,
         detail: "Fewer batches are there than were counted.",
         involved: [],
-        meaning: `Pending writes of this checkpoint are lost in tier ${this.place.name}: it, and whatever lists it, can't be read.`,
+        meaning: `Pending writes of this checkpoint are lost in tier ${this.place.name}: neither it nor a list with it can be read.`,
       });
   }
 
@@ -269,7 +269,7 @@ export class ThreadScan {
       writes: "A batch of its pending writes",
     };
     const meanings = {
-      corrupt: `${whats[part]} can't be read: its bytes in tier ${this.place.name} aren't what was put.`,
+      corrupt: `${whats[part]} can't be read: its bytes in tier ${this.place.name} aren't those that were stored.`,
       "key-missing": `It can't be verified whether it is whole: the key that it is encrypted with isn't there. Nothing says that it is damaged.`,
       unreadable: `This version, or this saver, refuses to read it; nothing says that it is damaged.`,
     };

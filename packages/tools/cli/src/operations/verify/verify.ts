@@ -13,7 +13,7 @@ export const verify = operation({
   name: "verify",
   group: "storage",
   effect: "read",
-  summary: "Verify that all that is stored is there, whole and in order, beside running agents.",
+  summary: "Verify that everything stored is there, whole and in order. Agents may keep running.",
   examples: [
     "stratigraph verify",
     "stratigraph verify ada",

@@ -95,7 +95,7 @@ class Verification {
     const { length } = allPlaces(this.#storage);
     return cursor === undefined
       ? {}
-      : decodeCursor(cursor, isCursorAmong(length), "Pass the cursor of an earlier report as it was.");
+      : decodeCursor(cursor, isCursorAmong(length), "Pass the cursor of an earlier report unchanged.");
   }
 
   /** @returns where to go on; undefined if all are done */
@@ -118,8 +118,8 @@ class Verification {
     const sinceMs = since === undefined ? undefined : Math.floor(Date.parse(since) / minuteMs) * minuteMs;
     const after = from.after ?? (sinceMs === undefined ? undefined : justBefore(sinceMs));
     const beganMs = Date.now() - minuteMs;
-    // Threads that are written to all the time come again and again. Once as many threads came again in a row as there are, without a new
-    // one, all were verified.
+    // Threads that are written to all the time come again and again. If as many known threads came in a row as there are threads, all
+    // were verified.
     const again = new Set<string>();
     let repeated = 0;
     const damaged: Error[] = [];

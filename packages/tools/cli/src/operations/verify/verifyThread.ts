@@ -7,7 +7,7 @@ import type { OwnerView } from "./ownerView.ts";
 import { refuseCircles } from "./refuseCircles.ts";
 import { formerLives, namedIn, orphanBlob, orphanWrites, unneeded } from "./orphans.ts";
 import type { Place, Storage } from "./places.ts";
-import { suspicionKey, undecodable, type Suspicion } from "./suspicion.ts";
+import { rethrowUnlessDamage, suspicionKey, undecodable, type Suspicion } from "./suspicion.ts";
 import { ThreadScan, type Took } from "./threadScan.ts";
 
 /** How many times something is looked at if the thread is written to meanwhile. */
@@ -273,7 +273,7 @@ export function lost(place: Place, { what, restore, heads }: Leftover): Suspicio
     detail: `${what}.${newest}${restore === undefined ? "" : ` To restore: ${restore}.`}`,
     involved: [],
     concerns: 0,
-    meaning: `Nobody deleted this thread, and tier ${place.name} has lost what leads to it: it looks as if it had never been.`,
+    meaning: `Nobody deleted this thread, and tier ${place.name} has lost the entry that leads to it: it looks as if it had never existed.`,
   };
 }
 
@@ -282,7 +282,7 @@ export async function isDeleted(place: Place, threadId: string): Promise<boolean
   try {
     return (await inspected(place, threadId))?.deleted === true;
   } catch (error) {
-    undecodable(error);
+    rethrowUnlessDamage(error);
     return false;
   }
 }
@@ -308,7 +308,7 @@ export function unlisted(place: Place, error: unknown): Suspicion {
     namespace: "",
     involved: [],
     concerns: 0,
-    meaning: `A thread in tier ${place.name} can't be listed: what the tier keeps of the thread itself is damaged.`,
+    meaning: `A thread in tier ${place.name} can't be listed: the fields that the tier keeps about the thread itself are damaged.`,
   };
 }
 
@@ -336,7 +336,7 @@ export async function revisionOf({ tier, role }: Place, threadId: string): Promi
   try {
     return (await tier.peek({ threadId, namespace: "" })).revision;
   } catch (error) {
-    if (role !== "hot") undecodable(error);
+    if (role !== "hot") rethrowUnlessDamage(error);
     return -1;
   }
 }

@@ -28,7 +28,7 @@ async function readyToMerge(page: Page): Promise<Locator> {
   return merge;
 }
 
-test("of two tabs that merge, the second is refused, told to look again, and has nothing to merge then", async () => {
+test("if two tabs merge, the second is refused and told to look again; then there is nothing to merge", async () => {
   const { at } = await inspecting(saver, unaware);
   const address = at(
     `/t/${encodeURIComponent(cheapest)}/merge?from=${encodeURIComponent(thorough)}&graph=trip`,
@@ -49,7 +49,7 @@ test("of two tabs that merge, the second is refused, told to look again, and has
   await told.waitFor({ state: "hidden" });
 });
 
-test("a fork that went on since it was looked at isn't merged unseen", async () => {
+test("a fork that has changed since it was looked at isn't merged unseen", async () => {
   const { at } = await inspecting(saver, unaware);
   const central = "trip to Lisbon/central";
   const page = await openTab(
@@ -71,7 +71,7 @@ test("a fork that went on since it was looked at isn't merged unseen", async () 
   expect((await saver.getTuple(on(central)))!.checkpoint.channel_values).toMatchObject({ price: 1 });
 });
 
-test("of two tabs that answer, the second is told that the question was answered", async () => {
+test("if two tabs answer, the second is told that the question was answered", async () => {
   const { at } = await inspecting(saver, unaware);
   const first = await openTab(at("/t/support%2F4712/calls"), { expected: [/404/] });
   const second = await openBeside(first, at("/t/support%2F4712/calls"));

@@ -9,7 +9,7 @@ import { tripAgent } from "../seeds/trip.ts";
 import { inspecting } from "./support/inspecting.ts";
 import { openTab } from "./support/tab.ts";
 
-test("an inspector that dies and comes back is told of, and the page goes on with what is new", async () => {
+test("the page says that the inspector is gone, and shows what is new once it is back", async () => {
   const saver = new MemorySaver();
   await seed(saver, ["race"]);
   const token = "the-same-token-as-before";
@@ -28,7 +28,7 @@ test("an inspector that dies and comes back is told of, and the page goes on wit
 });
 
 test.skipIf(!available.postgres)(
-  "a database that is killed is told of, and the page goes on by itself once it is back",
+  "the page says that the database is gone, and continues by itself once it is back",
   async () => {
     const server = await startPostgres();
     const saver = new TierSaver(postgres({ url: server.url, retryFor: "300ms" }));
@@ -44,7 +44,7 @@ test.skipIf(!available.postgres)(
     await page.getByText("cart 88").waitFor();
     await server.kill();
     await bar.first().waitFor();
-    // What was there stays, and what is asked for meanwhile says why it isn't.
+    // Loaded data stays, and what is requested meanwhile shows the error.
     await page.getByText("cart 88").waitFor();
     await page.getByRole("link", { name: "cart 88" }).click();
     await page.getByText("UNAVAILABLE").first().waitFor();

@@ -28,7 +28,7 @@ test("a tab without a token asks for it, and another tab gives its own", async (
   await beside.getByRole("heading", { name: "Threads" }).waitFor();
 });
 
-test("the printed address is taken by a tab that shows the page already, and leaves it", async () => {
+test("a tab that already shows the page takes the token from the printed address, and removes it there", async () => {
   const { at, url } = await inspecting(new MemorySaver());
   const plain = new URL("/", url).href;
   const page = await openTab(plain, { expected: [/401/] });
@@ -43,7 +43,7 @@ test("the printed address is taken by a tab that shows the page already, and lea
   expect(page.url()).toBe(plain);
 });
 
-test("keys move between the views, through lists and into the search, and ? tells of them", async () => {
+test("keys move between the views, through lists and into the search, and ? lists them", async () => {
   const saver = new MemorySaver();
   await seed(saver, ["trip", "race"]);
   const { at } = await inspecting(saver);

@@ -38,7 +38,7 @@ test("a history tells of forks, merges and lost races, and of who wrote what", a
   await rows(page).first().getByTitle("Set by hand: price, place").waitFor();
 });
 
-test("what a run adds comes up by itself", async () => {
+test("what a run adds appears by itself", async () => {
   const { at } = await inspecting(place.saver);
   const page = await openTab(at(`/t/${encodeURIComponent("trip to Lisbon/central")}`));
   await rows(page).first().waitFor();

@@ -7,7 +7,7 @@ import { openTab } from "./support/tab.ts";
 const saver = new MemorySaver();
 beforeAll(() => seed(saver, ["support"]));
 
-test("a question is answered with a preview, and is gone then; who only reads can't", async () => {
+test("a question is answered after a preview, and is gone then; a read-only page can't answer", async () => {
   const reading = await inspecting(saver);
   const readOnly = await openTab(reading.at("/t/support%2F4712/calls"));
   const answer = { name: "Answer…" };

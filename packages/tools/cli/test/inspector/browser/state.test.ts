@@ -15,7 +15,7 @@ afterAll(() => place.close());
 const pathOf = (thread: string) => `/t/${encodeURIComponent(thread)}`;
 const checkpoint = (page: Page) => page.getByRole("region", { name: /^Checkpoint/ });
 
-test("a conversation is shown with calls at their results, and what else the state has", async () => {
+test("a conversation is shown with each call at its result, and the other channels are shown, too", async () => {
   const { at } = await inspecting(place.saver);
   const page = await openTab(at(pathOf("support/4711")));
   await checkpoint(page).getByText("Can I get my money back?").waitFor();
@@ -48,7 +48,7 @@ test("steps say what each node wrote, what failed and what is waited for", async
   expect(await waiting.count()).toBe(0);
 });
 
-test("a subgraph's own steps are a choice away", async () => {
+test("a subgraph's own steps can be chosen", async () => {
   const { at } = await inspecting(place.saver);
   const page = await openTab(at(pathOf("research/batteries")));
   const graphs = page.getByRole("combobox", { name: "Graph or subgraph" });
@@ -57,7 +57,7 @@ test("a subgraph's own steps are a choice away", async () => {
   await checkpoint(page).getByText("headings").waitFor();
 });
 
-test("two checkpoints are compared by keys, and a value is asked who wrote it", async () => {
+test("two checkpoints are compared by keys, and a value shows who wrote it", async () => {
   const { at } = await inspecting(place.saver);
   const page = await openTab(at(pathOf("trip to Lisbon/cheapest")));
   const history = page.getByRole("grid", { name: "History" });

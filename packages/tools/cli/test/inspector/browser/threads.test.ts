@@ -55,7 +55,7 @@ test("a search and filters narrow the list, and stand in the address", async () 
   const page = await openTab(at("/?q=LISBON"));
   await expect.poll(() => rows(page).count()).toBe(4);
   await page.getByRole("searchbox", { name: "Search threads" }).fill("nothing like this");
-  await page.getByText("No thread is like that").waitFor();
+  await page.getByText("No thread matches").waitFor();
   await page.getByRole("button", { name: "Show all threads" }).click();
   await page.getByRole("button", { name: "Filter" }).click();
   await page.getByRole("combobox", { name: "What to filter by" }).selectOption("tag");
@@ -68,7 +68,7 @@ test("a search and filters narrow the list, and stand in the address", async () 
   expect(await rows(page).count()).toBe(1);
 });
 
-test("a thread that another process writes comes up by itself", async () => {
+test("a thread that another process writes appears by itself", async () => {
   const { at } = await inspecting(place.saver);
   const page = await openTab(at("/"));
   await rows(page).first().waitFor();

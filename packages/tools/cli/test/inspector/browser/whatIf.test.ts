@@ -102,7 +102,7 @@ test("two tabs: a change in one appears in the other", async () => {
   await rows.first().getByText("head").waitFor();
 });
 
-test("what another tab took away is told, and nothing is written", async () => {
+test("if another tab has removed something, the page says so, and nothing is written", async () => {
   // Nothing is told to the page, as if it were done a moment before the click.
   const { at } = await inspecting(place.saver, { allow: write, pollMs: 3_600_000 });
   const fork = "trip to Lisbon/thorough";

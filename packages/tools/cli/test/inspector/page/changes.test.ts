@@ -28,7 +28,7 @@ test("texts are compared by words, data by lines", () => {
   ]);
 });
 
-test("where comparing would take too long, what both begin and end with is still found", () => {
+test("if comparing would take too long, the common beginning and end are still found", () => {
   const never: Differ = { diffWordsWithSpace: () => undefined, diffLines: () => undefined };
   expect(pieces(never, sideText("abcXdef"), sideText("abcYYdef"))).toEqual([
     { kind: "same", text: "abc" },

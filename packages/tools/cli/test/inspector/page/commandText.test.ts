@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { commandText } from "../../../page/design/commandText.ts";
 
-test("what a shell would read otherwise is quoted", () => {
+test("what a shell would interpret is quoted", () => {
   expect(commandText("compare", ["ada@head~3", "a b", "it's", "$(x)"])).toBe(
     String.raw`stratigraph compare ada@head~3 'a b' 'it'\''s' '$(x)'`,
   );

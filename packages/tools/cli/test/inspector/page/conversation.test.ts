@@ -59,7 +59,7 @@ test("results stand beneath the calls they answer; those without a call stay in 
   expect(last).toMatchObject({ calls: [{ id: "c3", result: undefined }] });
 });
 
-test("a result that stands before a call with its id isn't the call's", async () => {
+test("a result before a call with its id doesn't belong to the call", async () => {
   const value = await json([
     new ToolMessage({ content: "early", tool_call_id: "c1", id: "t1" }),
     new AIMessage({ content: "", id: "a1", tool_calls: [call("c1")] }),

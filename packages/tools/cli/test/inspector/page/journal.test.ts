@@ -119,7 +119,7 @@ describe("the figures of a storage", () => {
     expect(growthColumns([], { width: 90, height: 100, most: 60 })).toEqual([]);
   });
 
-  test("ratios, and what is projected", () => {
+  test("ratios, and estimated figures", () => {
     expect([ratioText(undefined), ratioText(8.44), ratioText(123.4)]).toEqual(["unknown", "8.4 ×", "123 ×"]);
     expect([about(true, "5 kB"), about(false, "5 kB")]).toEqual(["about 5 kB", "5 kB"]);
   });
@@ -159,7 +159,7 @@ describe("what verifying found", () => {
     expect(new Set([finding, error, { ...finding, channel: "x" }].map(keyOf)).size).toBe(3);
   });
 
-  test("a verdict counts by severity, and never calls half a look a whole one", () => {
+  test("a verdict counts by severity, and says if not everything was looked at", () => {
     expect(verdict(report)).toEqual({ text: "Everything is there, whole and in order.", tone: "green" });
     expect(verdict({ ...report, complete: false })).toMatchObject({ tone: "amber" });
     expect(verdict({ ...report, findings: [finding, { ...finding, severity: "error" }] })).toEqual({

@@ -34,7 +34,7 @@ test("new checkpoints come on top, and what was loaded below stays", () => {
   expect(fresh.items[2]).toMatchObject({ checkpoint: "f", head: true });
 });
 
-test("what was taken away from the part that is taken anew is gone", () => {
+test("items that were removed from the reloaded part are gone", () => {
   const known = append(begin(page("fed", "1")), page("cb", "2"));
   expect(ids(refresh(known, page("fdc", "3")))).toBe("fdcb");
   expect(ids(refresh(known, page("fe")))).toBe("fe");
@@ -56,7 +56,7 @@ test("threads that were written to move to the top, and come once", () => {
   expect(changes(known, known)).toBe(0);
 });
 
-test("a thread that goes on or asks within the minute that its row tells has changed", () => {
+test("a thread that continues or asks within the minute that its row shows counts as changed", () => {
   const row = { thread: "ada", writtenAt: "2026-11-23T12:00:00Z", checkpoint: "1", details: { step: 1 } };
   const asks = { ...row, details: { step: 1, waits: "interrupt" } };
   expect(changes([{ ...row, details: { ...row.details } }], [row])).toBe(0);
@@ -64,7 +64,7 @@ test("a thread that goes on or asks within the minute that its row tells has cha
   expect(changes([asks], [row])).toBe(1);
 });
 
-test("the least is told of what was counted alike", () => {
+test("the least is shown only among figures that count from the same checkpoint", () => {
   const row = (steps: number, since?: string) => ({ steps, since });
   const least = (...rows: ReturnType<typeof row>[]) => leastOf(rows, ({ steps }) => steps);
   expect(least(row(28), row(1))).toBe(1);

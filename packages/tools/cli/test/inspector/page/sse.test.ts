@@ -20,7 +20,7 @@ test("events come out whole, wherever the stream is cut", () => {
   expect([...stream].flatMap((character) => parser.push(character))).toEqual(events);
 });
 
-test("what has no end yet isn't told", () => {
+test("an event without its end isn't returned yet", () => {
   const parser = new EventParser();
   expect(parser.push("event: a\ndata: 1\n")).toEqual([]);
   expect(parser.push("\n")).toEqual([{ event: "a", data: "1" }]);

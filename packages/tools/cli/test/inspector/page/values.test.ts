@@ -41,7 +41,7 @@ const kinds = {
   "a.b": null,
 };
 
-test("values of the serializer are told as what they are", async () => {
+test("records of the serializer are described as the values that they stand for", async () => {
   const value = await json(kinds);
   const parts = Object.fromEntries(
     described(value).parts!.flatMap((part) => (isPartGap(part) ? [] : [[part.label, described(part.value)]])),

@@ -95,7 +95,7 @@ describe.each(savers)("on %s", (_name, open) => {
     await close();
   });
 
-  test("an answer stored for a policy's question is taken by the run that is continued, with who gave it", async () => {
+  test("the continued run uses the answer that was stored for a policy's question, with its author", async () => {
     const { saver, close } = await open();
     const policy = () => ({ ask: "over the limit" });
     const { graph, paid } = agent(saver, payOnce, { policy });
@@ -325,7 +325,7 @@ test("audit: verified, broken, empty, signed with a key that is here or isn't, a
   });
 });
 
-test("without the key, a question of a signed journal is told, and its answer refused", async () => {
+test("without the key, a question of a signed journal is listed, and an answer is refused", async () => {
   const saver = new MemorySaver();
   const sign = { keys: { "2026": "a secret of the year 2026" }, activeKey: "2026" };
   const { graph } = agent(saver, payOnce, { sign, cut: 5 });
@@ -337,7 +337,7 @@ test("without the key, a question of a signed journal is told, and its answer re
   expect((await audit(saver, {}, { sign })).output.status).toBe("verified");
 });
 
-test("what is redacted of messages, or of calls, isn't told by any operation of the journal", async () => {
+test("no operation of the journal shows what is redacted of messages or of calls", async () => {
   const saver = new MemorySaver();
   const { graph, journal } = agent(saver, payOnce);
   await graph.invoke(hello, on("ada"));

@@ -22,7 +22,7 @@ describe.each(savers)("run on %s", (name, open) => {
   const log = async (id: string) => (await trip(saver).getState(on(id))).values.log;
   const nodesOf = ({ nodes }: Ran) => nodes.map(({ node, state }) => `${node} ${state}`);
 
-  test("to an interrupt, and with its answer to the end; events are told meanwhile", async () => {
+  test("to an interrupt, and with its answer to the end; events come meanwhile", async () => {
     const id = `${hostileId} ${name}`;
     const events: RunEvent[] = [];
     const onEvent = (event: RunEvent) => void events.push(event);
@@ -54,7 +54,7 @@ describe.each(savers)("run on %s", (name, open) => {
     expect(done.output.before).toBe(first.output.head);
     expect(done.found).toBe(false);
     expect(await log(id)).toEqual(["talk", "choose rail", "rail", "answer yes", "book"]);
-    await expect(run(id, { resume: '"yes"' })).rejects.toThrow("Nothing waits for one");
+    await expect(run(id, { resume: '"yes"' })).rejects.toThrow("No question waits for an answer");
     const over = await run(id);
     expect(over.output).toMatchObject({ outcome: "done", checkpoints: [], nodes: [] });
   });
@@ -106,7 +106,7 @@ describe.each(savers)("run on %s", (name, open) => {
     expect((await log("f")).at(-1)).toBe("book");
   });
 
-  test("stopped in the middle of a node, out of time, or at its limit, it goes on later", async () => {
+  test("stopped in the middle of a node, out of time, or at its limit, it can continue later", async () => {
     const stop = new AbortController();
     let calls = 0;
     let began = (): void => undefined;
@@ -154,7 +154,7 @@ describe.each(savers)("run on %s", (name, open) => {
     expect((await graph.getState(on("q"))).values.log).toEqual(["one A", "two B"]);
   });
 
-  test("whoever moves the head meanwhile makes it a conflict", async () => {
+  test("if somebody moves the head meanwhile, it is a conflict", async () => {
     await run("c", { input: hello, create: true });
     const old = await head("c");
     const graph = trip(saver, {
@@ -183,7 +183,7 @@ describe.each(savers)("run on %s", (name, open) => {
   });
 });
 
-test("of a node that fails at once, and of those beside it, is told how they ended", async () => {
+test("if a node fails at once, the output says how it and the nodes beside it ended", async () => {
   const saver = new MemorySaver();
   const graph = new StateGraph(MessagesAnnotation)
     .addNode("good", () => ({ messages: [] }))

@@ -288,7 +288,7 @@ test("10: a head that nobody can read isn't said to be gone on from", async () =
     expect(results.length).toBeGreaterThan(3);
     for (const { outcome, action } of results) {
       expect(outcome).toBe("impossible");
-      expect(action).toContain("the head of this thread can't be read either");
+      expect(action).toContain("Neither the head of this thread can be read");
       expect(action).toContain("encryption keys");
     }
   } finally {

@@ -181,7 +181,7 @@ test("rows of deleted threads are found and removed in PostgreSQL, those of a th
     expect((await verified(storage.open())).findings.map(({ kind }) => kind)).toEqual(["lost-thread"]);
     expect((await repaired(storage.open(), report)).results.map(({ outcome }) => outcome)).toEqual([
       "impossible",
-      "gone",
+      "solved",
     ]);
   } finally {
     await pool.end();

@@ -40,11 +40,11 @@ export async function onPostgres(): Promise<Place> {
 
 /** Redis in front of PostgreSQL. */
 export async function onStack(): Promise<Place> {
-  const [database, place] = await Promise.all([freshDatabase(), sharedRedis()]);
+  const [database, redisAddress] = await Promise.all([freshDatabase(), sharedRedis()]);
   const opened: TieredSaver[] = [];
   const another = () => {
     const saver = new TieredSaver({
-      hot: redis({ ...place, ttl: "5m" }),
+      hot: redis({ ...redisAddress, ttl: "5m" }),
       warm: postgres({ url: database.url }),
       threadTags,
     });
