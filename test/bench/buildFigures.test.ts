@@ -31,7 +31,7 @@ describe("figures of builds", () => {
     ]),
   ];
 
-  it("take the median of what the rounds differ by from their own floors", () => {
+  it("take the median of the differences between the rounds and their own floors", () => {
     const ours = figuresOf(rounds, "esm", "postgres");
     expect(ours).toMatchObject({ runWall: 30, ownWall: 20, ownCpu: 40, putP50: 3 });
     expect(figuresOf(rounds, "esm", "official-postgres")).toMatchObject({ runWall: 100, ownWall: 90 });
@@ -41,7 +41,7 @@ describe("figures of builds", () => {
     expect(figuresOf(rounds, "esm", "postgres")).toMatchObject({ historyWall: 5, historyWorst: 9 });
   });
 
-  it("have no share of the floor above itself, and nothing of what wasn't measured", () => {
+  it("give the floor no share above itself, and give nothing for what wasn't measured", () => {
     expect(figuresOf(rounds, "esm", "floor")).toMatchObject({ runWall: 11, ownWall: undefined });
     expect(figuresOf(rounds, "cjs", "postgres")).toBeUndefined();
   });

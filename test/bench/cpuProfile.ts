@@ -4,7 +4,7 @@ import { type Profiler, Session } from "node:inspector/promises";
 /** Microseconds between two samples. */
 const INTERVAL_US = 250;
 
-/** Runs `work` under V8's sampling profiler and writes a .cpuprofile, which Chrome's and VS Code's viewers open as well. */
+/** Runs `work` under V8's sampling profiler and writes a .cpuprofile, which the viewers of Chrome and VS Code open, too. */
 export async function profiled<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
   const session = new Session();
   session.connect();

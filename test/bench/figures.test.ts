@@ -23,7 +23,7 @@ describe("targets", () => {
     targets(new Map(Object.entries(figures))).rows.find(([label]) => label === what);
   const mark = (figures: Record<string, number>, what: string) => row(figures, what)?.at(-1);
 
-  it("says reached at the limit, not reached above it, and nothing where a figure is missing", () => {
+  it("says reached at the limit, not reached above it, and nothing if a figure is missing", () => {
     const official = { "builds.cjs.official-postgres.putP50": 8 };
     const ours = (putP50: number) => ({ ...official, "builds.cjs.postgres.putP50": putP50 });
     expect(mark(ours(2), "put p50, CommonJS")).toBe("reached");
@@ -32,7 +32,7 @@ describe("targets", () => {
     expect(mark(ours(2), "put p50, ESM")).toBe("–");
   });
 
-  it("takes a rate for better where it is larger", () => {
+  it("counts a larger rate as better", () => {
     const what = "puts per second, 8 cold processes, against the official MemorySaver, ESM";
     const rates = (ours: number) => ({
       "throughput.esm.official-memory.putsPerSecond": 500,
@@ -46,7 +46,7 @@ describe("targets", () => {
     expect(row(theirs, official)).toEqual([official, "500/s", "", "200/s", "0.40 ×", ""]);
   });
 
-  it("judges nothing where nothing was promised", () => {
+  it("judges nothing if nothing was promised", () => {
     const what = "share of the run above the floor, CPU, ESM";
     const figures = { "builds.esm.official-postgres.ownCpu": 9000, "builds.esm.postgres.ownCpu": 3000 };
     expect(row(figures, what)).toEqual([what, "9.00 s", "", "3.00 s", "1/3.00", ""]);

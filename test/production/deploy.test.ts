@@ -29,7 +29,7 @@ test("every manifest is what Kubernetes' schema allows", () => {
   expect(() => new Deployment(misspelt as never).validate()).toThrow();
 });
 
-test("what Kubernetes starts runs as a user with a number, writes where it may, and has settings that the service reads", () => {
+test("containers run under a numeric user id, write only to /tmp, and are given only settings that the service reads", () => {
   const serve = read("service/serve.ts");
   const deployments = manifests.filter(({ kind }) => kind === "Deployment");
   expect(deployments).toHaveLength(2);
@@ -47,7 +47,7 @@ test("what Kubernetes starts runs as a user with a number, writes where it may, 
     }
 });
 
-test("Kubernetes and Docker wait longer than a shutdown takes, and ask paths that there are", () => {
+test("Kubernetes and Docker wait longer than a shutdown takes, and probe paths that exist", () => {
   const { limitsMs } = resolveService({});
   const shutdownSeconds = Object.values(limitsMs).reduce((sum, ms) => sum + ms, 0) / 1000;
   expect(shutdownSeconds).toBeGreaterThan(20);
@@ -60,7 +60,7 @@ test("Kubernetes and Docker wait longer than a shutdown takes, and ask paths tha
   for (const [, path] of text.matchAll(/"path":"([^"]+)"/g)) expect(app).toContain(`"${path}"`);
 });
 
-test("compose.yaml names files that there are, and the settings that the service reads", () => {
+test("compose.yaml names files that exist, and only settings that the service reads", () => {
   const compose = parse(read("compose.yaml"), { merge: true }) as {
     services: Record<
       string,

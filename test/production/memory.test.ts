@@ -14,7 +14,7 @@ interface Message {
 const turns = Number(process.env["STRATIGRAPH_TEST_TURNS"] ?? inRounds({ few: 320, all: 800, soak: 3200 }));
 
 test.skipIf(!available.postgres || !available.redis)(
-  "an instance holds as much memory after many turns as after few",
+  "an instance holds no more memory after many turns than after few",
   async () => {
     const [database, place] = await Promise.all([freshDatabase(), sharedRedis()]);
     const hot = `${place.url}?ttl=1m&prefix=${encodeURIComponent(place.keyPrefix)}`;

@@ -172,7 +172,7 @@ describe.skipIf(!postgres || !hasRedis || !s3 || !hasPrometheus)("the production
     // Every query of the dashboard has an answer, and most of them show something.
     const { silent, speaking } = await askPanels(prometheus);
     expect(speaking).toContain("Traffic, errors, duration: Operations");
-    // Nobody maintains or verifies here, and what happened between two scrapes only is no rate.
+    // Nobody maintains or verifies here, and what happened only between two scrapes gives no rate.
     expect(speaking.length, silent.join(", ")).toBeGreaterThan(silent.length);
 
     // SIGTERM: each ends by itself, in time, and says that all is well.

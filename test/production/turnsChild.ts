@@ -21,7 +21,7 @@ const { app, service } = await createApp({
   metrics: async () => ({ contentType: "text/plain", body: await prometheus.register.metrics() }),
 });
 
-/** Four users talk at a time, each for ten turns; then come four others, so that the process meets ever new threads. */
+/** Four users talk at a time, each for ten turns; then come four others, so that the process always gets new threads. */
 const userOf = (n: number): string => `user-${4 * Math.floor(n / 40) + (n % 4)}`;
 
 async function turn(n: number): Promise<void> {

@@ -22,7 +22,7 @@ export type Instances = () => readonly string[];
 /** How long a user goes on trying one request, in milliseconds. */
 const patienceMs = 90_000;
 
-/** A user of the service with one thread. Repeats what failed, as a client has to: after it has looked what became of it. */
+/** A user of the service with one thread. Repeats a failed request, as a client has to, after it has checked what became of it. */
 export class User {
   readonly name: string;
   /** Last state that the service acknowledged. */

@@ -22,7 +22,7 @@ const STEPS = ["import", "setup", "first invoke", "second invoke", "end", "exit"
 
 type Spent = Record<string, { wall: number; cpu?: number }>;
 
-/** What a new process takes that runs a graph once, and once more, and ends. */
+/** What a new process takes to run a graph twice and end. */
 export async function run(context: BenchContext): Promise<Table> {
   const { options, savers, figures } = context;
   const rounds = roundsOf(context);

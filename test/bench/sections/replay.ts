@@ -9,8 +9,8 @@ export const order = 10;
 /** Of the first 20 conversations, recorded or generated; other counts mean that something else was measured. */
 const TWENTY = { turns: 202, checkpoints: 812, messages: 610 };
 
-type Measure = [label: string, figure: string, print: (value: number | undefined) => string, of: Pick];
-type Pick = (result: ReplayResult) => number | undefined;
+type Measure = [label: string, figure: string, print: (value: number | undefined) => string, of: FigureOf];
+type FigureOf = (result: ReplayResult) => number | undefined;
 
 const MEASURES: Measure[] = [
   ["3-node run: statements", "statements", count, (r) => r.threeNodeRun.statements],
@@ -85,12 +85,12 @@ function table(
     notes: [
       `${any?.turns} turns, ${any?.checkpoints} checkpoints, ${any?.messages} messages, ` +
         `${bytes(any?.finalStateBytes)} final state, durability "sync". Each saver has a process of its own.`,
-      "Memory is growth over a collected heap. “Referenced” is what survives a forced collection " +
-        "while the consumer keeps nothing: independent of the history's length where there is no growth.",
+      "Memory is growth over a collected heap. “Referenced” is the memory that survives a forced collection although " +
+        "the consumer keeps nothing. If it doesn't grow from the quarter to all, it is independent of the history's length.",
     ],
   };
 }
 
-function valueOf(result: ReplayResult | undefined, of: Pick): number | undefined {
+function valueOf(result: ReplayResult | undefined, of: FigureOf): number | undefined {
   return result && of(result);
 }

@@ -94,7 +94,7 @@ export function postgres(
     throw new InvalidOptionError(
       "shards",
       `${pool === undefined ? "url" : "pool"} beside it`,
-      "Pass all databases in the list, and nothing beside it.",
+      "Pass all databases in the list, and neither url nor pool.",
     );
   if (!Array.isArray(shards) || shards.length === 0 || shards.length > mostShards)
     throw new InvalidOptionError(

@@ -63,9 +63,9 @@ test.skipIf(!available.containers)(
     // It renews what an hour's pause let grow old.
     child.send("renew");
     await child.message((message) => message === "renewed");
-    expect(() => lockFolder(folder)).toThrow("If that one has ended");
+    expect(() => lockFolder(folder)).toThrow("If that process has ended");
     await child.kill();
-    expect(() => lockFolder(folder)).toThrow("If that one has ended");
+    expect(() => lockFolder(folder)).toThrow("If that process has ended");
     utimesSync(file, before, before);
     lockFolder(folder)();
   },

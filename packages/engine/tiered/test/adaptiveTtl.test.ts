@@ -44,7 +44,7 @@ test("threads that come back every hour are kept for it, those that never came b
   expect(all.ttl.ttlMsOf("another")).toBeLessThan(15 * minute);
 });
 
-test("a scan of all threads doesn't keep them, nor cost those in use their place", () => {
+test("a scan of all threads doesn't keep them, and doesn't push out those in use", () => {
   const all = opened();
   const { clock, ttl } = all;
   learn(all, 20);

@@ -98,7 +98,7 @@ describe.each(["read", "write"] as const)("restoreOn %s", (restoreOn) => {
     expect(await valueOf(reopened({ warm, cold }, { restoreOn }), "t")).toBe(text("four"));
   });
 
-  test("a run whose thread is archived under it goes on", async () => {
+  test("a run continues if its thread is archived meanwhile", async () => {
     const { saver, warm, cold } = opened({ restoreOn });
     await fill(saver, "t", 3);
     const other = reopened({ warm, cold }, { restoreOn });
@@ -109,7 +109,7 @@ describe.each(["read", "write"] as const)("restoreOn %s", (restoreOn) => {
   });
 });
 
-test("restoreOn never: archived threads are read, and refuse to go on", async () => {
+test("restoreOn never: archived threads can be read, but not continued", async () => {
   const { saver, warm, cold } = opened({ restoreOn: "never" });
   await fill(saver, "t", 3);
   await saver.maintain();
@@ -289,7 +289,7 @@ describe("deleting", () => {
     }
   });
 
-  test("finishes also where the process dies after the warm tier", async () => {
+  test("also finishes if the process dies after the warm tier", async () => {
     const { saver, warm, cold } = opened();
     await fill(saver, "t", 3);
     await saver.maintain();
@@ -309,7 +309,7 @@ describe("deleting", () => {
     expect((await cold.blobs("t")).length).toBe(4);
   });
 
-  test("pruning takes archived checkpoints away too", async () => {
+  test("pruning removes archived checkpoints, too", async () => {
     const { saver, warm, cold } = opened();
     await fill(saver, "t", 6);
     await saver.maintain();
@@ -463,7 +463,7 @@ test("a listing of all threads has each checkpoint once, thread by thread, where
   for (const limit of [1, 6, 16]) expect(await listedAll(saver, limit)).toEqual(all.slice(0, limit));
 });
 
-test("a listing of all threads remembers none of the checkpoints that it has told", async () => {
+test("a listing of all threads remembers none of the checkpoints that it has returned", async () => {
   const { saver } = opened();
   for (let thread = 0; thread < 10; thread += 1) await fill(saver, `t${thread}`, 20);
   const remembered = vi.spyOn(Set.prototype, "add");

@@ -45,7 +45,7 @@ function* waysTo(saver: TieredSaver, threadId: string, lost: number): Generator<
 }
 
 describe.each(shapes)("%s", (_, options) => {
-  test("another archive: whatever would need the right one says so, and with the right one all is there", async () => {
+  test("another archive: calls that need the right one say so, and with the right one everything is there", async () => {
     const [warm, cold] = [new MemoryTier(), new MemoryTier()];
     const saver = opened(warm, cold, options());
     for (const n of [1, 2, 3]) await put(saver, "t", n, text(`t ${n}`));
@@ -63,7 +63,7 @@ describe.each(shapes)("%s", (_, options) => {
     expect(await valueOf(right, "t", 1)).toBe(text("t 1"));
   });
 
-  test("an archive that was set back: what it has is read, and nothing is shorter than it was", async () => {
+  test("an archive that was restored from a backup: what it has is read, and no history becomes shorter", async () => {
     const [warm, cold] = [new MemoryTier(), setBackTier()];
     const saver = opened(warm, cold, options());
     for (const n of [1, 2]) await put(saver, "t", n, text(`t ${n}`));
@@ -83,7 +83,7 @@ describe.each(shapes)("%s", (_, options) => {
     }
   });
 
-  test("a thread that went on since: its newest state is read and continued, and its history isn't said to be shorter", async () => {
+  test("a thread that was continued since: its newest state is read and continued, and no shorter history is returned", async () => {
     const warm = new MemoryTier();
     const saver = opened(warm, new MemoryTier(), options());
     for (const n of [1, 2]) await put(saver, "t", n, text(`t ${n}`));

@@ -54,7 +54,7 @@ test("while one call tries, the others are refused", async () => {
   expect(await work()).toBe("done");
 });
 
-test("silence is a failure; what a healthy tier answers is none", async () => {
+test("silence is a failure; an error that a healthy tier answers with isn't", async () => {
   const { breaker } = opened();
   const head = { threadId: "t", namespace: "", checkpointId: "c", head: "h", expected: [] };
   for (let n = 0; n < 5; n += 1) {
@@ -71,7 +71,7 @@ test("silence is a failure; what a healthy tier answers is none", async () => {
   expect(other.state).toBe("open");
 });
 
-test("calls that fail together are one failure; what was under way says nothing of now", async () => {
+test("calls that fail together are one failure; older calls that fail later don't count", async () => {
   const { breaker, clock, fail, work } = opened();
   const finish: ((error?: Error) => void)[] = [];
   const underWay = (): Promise<void> =>

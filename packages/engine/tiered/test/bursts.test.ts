@@ -7,7 +7,7 @@ import { freshDatabase, sharedRedis, type FreshDatabase } from "../../../../test
 import { put, text, valueOf } from "./support.ts";
 import { tracedWhile } from "../../../../test/tracedWhile.ts";
 
-// A process that is busy with something else for a while: the answers of a healthy Redis wait for it, and not the other way.
+// A process is busy with something else for a while: the answers of a healthy Redis wait for the process, not the process for Redis.
 
 const threads = Array.from({ length: 20 }, (_, n) => `t${n}`);
 

@@ -19,7 +19,7 @@ function opened(options: Partial<TieredSaverOptions> = {}) {
   return { saver, hot, warm, replica, cold };
 }
 
-test("every tier is ended once, also where one of them fails, however often end() is called", async () => {
+test("every tier is ended once, also if one of them fails, however often end() is called", async () => {
   const { saver, ...tiers } = opened();
   tiers.hot.failNext("end", new Error("the hot tier doesn't end"));
   const ends = await Promise.allSettled([saver.end(), saver.end(), saver.tier.end()]);
@@ -75,7 +75,7 @@ test("calls under way are waited for, and their copies are made", async () => {
   expect(hot.calls.map(({ method }) => method)).toEqual(["append", "end"]);
 });
 
-test("what can't be copied within drainFor is dropped and told, and what hangs holds nobody up", async () => {
+test("copies that can't be made within drainFor are dropped and reported, and a copy that hangs delays nobody", async () => {
   const { saver, hot } = opened({ drainFor: "30ms", breaker: { timeout: "1h" } });
   const hold = hot.hold("append");
   const events = await tracedWhile(async () => {

@@ -40,7 +40,7 @@ test("a cold start reads once from the warm tier, and then from the hot one", as
   expect(saver.tier.counters[0]).toMatchObject({ hits: 1, misses: 1 });
 });
 
-test("what is only in a farther hot tier is copied to the nearer one", async () => {
+test("data that is only in a farther hot tier is copied to the nearer one", async () => {
   const { hot, warm } = tiers();
   const first = open({ hot, warm });
   await put(first, "t", 1, text("one"));
@@ -124,7 +124,7 @@ describe("a hot tier that fails", () => {
     await saver.end();
   });
 
-  test("answers never: costs two timeouts, then nothing, and comes back by itself", async () => {
+  test("never answers: costs two timeouts, then nothing, and comes back by itself", async () => {
     const { hot, warm } = tiers();
     const clock = { now: 1000 };
     const saver = open({ hot, warm, clock: () => clock.now, breaker: { timeout: "60ms" } });
@@ -163,7 +163,7 @@ describe("a hot tier that fails", () => {
     for (let n = 1; n <= 10; n += 1) expect(await valueOf(saver, "t", n)).toBe(text(`value ${n}`));
   });
 
-  test("drops copies for a while: a few events that tell how many, and not one per copy", async () => {
+  test("drops copies for a while: a few events report how many, not one event per copy", async () => {
     const { hot, warm } = tiers();
     hot.failWhen(({ method }) => method === "append");
     const saver = open({ hot, warm, breaker: { openFor: "1h" } });

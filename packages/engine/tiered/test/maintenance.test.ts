@@ -69,7 +69,7 @@ describe("what it costs", () => {
     }
   });
 
-  test("looking is charged to the batch", async () => {
+  test("looking counts against the batch", async () => {
     const { saver, warm } = opened({ keepLast: 3, maxThreads: 25 });
     for (let n = 0; n < 60; n += 1) await fill(saver, `t${n}`, 2);
     const lists: unknown[] = [];
@@ -118,7 +118,7 @@ describe("what it costs", () => {
   });
 });
 
-test("deleteArchivedAfter: an archived thread that is gone on with meanwhile stays", async () => {
+test("deleteArchivedAfter: an archived thread that is continued meanwhile stays", async () => {
   const { saver, warm } = opened({ archiveAfter: "7d", deleteArchivedAfter: "30d" });
   await fill(saver, "t", 3);
   later(8 * day);
@@ -160,7 +160,7 @@ describe("deleteAfter with a cold tier", () => {
     expect((await saver.maintain()).steps).toEqual([]);
   });
 
-  test("an archived thread that is gone on with meanwhile stays", async () => {
+  test("an archived thread that is continued meanwhile stays", async () => {
     const { saver, warm } = opened(options);
     await fill(saver, "t", 3);
     later(8 * day);

@@ -8,7 +8,7 @@ function opened(options: BoundedMemoryOptions) {
   return { tier, saver: new TieredSaver({ warm: tier }) };
 }
 
-test("what is used longest ago goes first, as a whole, and the size is kept", async () => {
+test("the least recently used thread goes first, as a whole, and the size is kept", async () => {
   const { tier, saver } = opened({ maxSize: "40kb" });
   for (let thread = 0; thread < 30; thread += 1) {
     for (let n = 1; n <= 3; n += 1)
@@ -103,7 +103,7 @@ test("a slice of a driver's large buffer doesn't keep the buffer", async () => {
   expect(checkpoint!.record.body.buffer.byteLength).toBe(10);
 });
 
-test("a write looks at what it brings, however long its thread is", async () => {
+test("a write looks only at what it brings, however long its thread is", async () => {
   const { saver } = opened({});
   const listed = vi.spyOn(MemoryTier.prototype, "blobs");
   const asked = vi.spyOn(MemoryTier.prototype, "hasBlob");
@@ -123,7 +123,7 @@ test("a write looks at what it brings, however long its thread is", async () => 
   }
 });
 
-test("what was ended refuses calls, and holds nothing", async () => {
+test("an ended tier refuses calls, and holds nothing", async () => {
   const { tier, saver } = opened({});
   await put(saver, "t", 1, text("one"));
   await tier.end();

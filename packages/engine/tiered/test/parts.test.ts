@@ -42,7 +42,7 @@ test("nothing holds more than a part of a thread, or its largest checkpoint, whi
   for (const { most } of [warm, cold]) most.listed = 0;
   expect(await archive()).toEqual({ done: true, checkpoints: sizes.length, bytes: expect.any(Number) });
   expect(cold.most.appended).toBeLessThan(9 * mb + 1000);
-  // The whole values that patches of a part need are read with it, and those of the checkpoint that was one too many.
+  // A part is read with the whole values that its patches need, and with those of the first checkpoint that no longer fits.
   for (const { most } of [warm, cold]) expect(most.listed).toBeLessThan(part + 10 * mb);
   expect(cold.calls.filter((call) => call === "append")).toHaveLength(4);
   expect(await idsIn(warm.tier)).toEqual([]);
@@ -93,7 +93,7 @@ test("until the last part is there, the copy has no head, and the owner answers"
 
 describe.each([
   ["for the first time", false],
-  ["again, after it was restored and went on", true],
+  ["again, after it was restored and continued", true],
 ])("archived %s", (_name, again) => {
   async function begun() {
     const places = await opened();

@@ -38,7 +38,7 @@ describe.skipIf(!available.postgres)("a streaming replica", () => {
     return saver;
   }
 
-  test("bytes come from it, the head from the primary; one that lags is found out by what it lacks", async () => {
+  test("bytes come from the replica, the head from the primary; a replica that lags is recognised by what it lacks", async () => {
     const saver = open();
     await put(saver, "t", 1, text("one"));
     await replica.caughtUp();

@@ -26,7 +26,7 @@ export function schemeOf(url: string, cwd = process.cwd()): Place {
     throw new InvalidOptionError(
       "url",
       `${scheme}://…`,
-      `Write ${scheme}:FILE, or ${scheme}:///FILE: what names a file has no host, user or password.`,
+      `Write ${scheme}:FILE, or ${scheme}:///FILE: a URL of a file has no host, user or password.`,
     );
   if (!isPath && !url.slice(scheme.length + 1).startsWith("//"))
     throw new InvalidOptionError("url", `${scheme}:…`, `Write ${scheme}://…, with two slashes. ${advice}`);

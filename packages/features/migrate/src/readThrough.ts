@@ -114,7 +114,7 @@ class Bringer implements ReadThrough {
     const [{ checkpointId = "", what }] = differences as [Difference];
     const more = differences.length === 1 ? "" : `, and ${differences.length - 1} more`;
     const message =
-      `Thread ${JSON.stringify(threadId)} can't be brought from ${source} as it is there: checkpoint ${checkpointId}: ${what}${more}. ` +
+      `Thread ${JSON.stringify(threadId)} can't be brought from ${source} unchanged: checkpoint ${checkpointId}: ${what}${more}. ` +
       `It isn't served. Repair it there and read it again; or take it as it is, with importThreads or ` +
       `"stratigraph import … --thread", which lists what differs.`;
     return new StratigraphError("CORRUPT", message, { source, threadId, differences });

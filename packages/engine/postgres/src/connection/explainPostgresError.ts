@@ -51,7 +51,7 @@ const advice: Readonly<Record<string, Advice>> = {
   "55": ["UNAVAILABLE", "The server isn't ready for this call at present. Repeat it later."],
   "57": [
     "UNAVAILABLE",
-    "The server cancelled the statement. Repeat it; if that happens again, raise statement_timeout of the role.",
+    "The server cancelled the statement. Repeat it. If that happens again, raise statement_timeout of the role.",
   ],
   "58": ["UNAVAILABLE", "The server has trouble with its disk or system. Look at its log."],
   XX001: ["CORRUPT", "PostgreSQL found its own files damaged. Restore the database from a backup."],

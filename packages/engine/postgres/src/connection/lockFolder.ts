@@ -140,7 +140,7 @@ export function lockFolder(folder: string): () => void {
     `Folder ${folder} is in use by process ${holder?.pid ?? "unknown"}${isElsewhere ? " of another machine or container" : ""}. ` +
       `An embedded database serves one process: stop the other one, use another folder, or connect both to a PostgreSQL server.` +
       (isElsewhere
-        ? ` If that one has ended, its lock can be taken over ${silentMs / 1000} s after that.`
+        ? ` If that process has ended, its lock can be taken over ${silentMs / 1000} s after that.`
         : ""),
     { folder, pid: holder?.pid },
   );

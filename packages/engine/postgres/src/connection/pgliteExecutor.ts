@@ -142,7 +142,7 @@ export class PgLiteExecutor implements Executor {
 function stuck(cause: NoAnswerError): StratigraphError {
   return new StratigraphError(
     "UNAVAILABLE",
-    `The embedded database gave ${cause.message}: a statement or a transaction before this call doesn't end. The call may be repeated; if it stays so, start the process anew.`,
+    `The embedded database gave ${cause.message}: a statement or a transaction before this call doesn't end. The call may be repeated. If it fails again, restart the process.`,
     { tier: "pglite" },
     cause,
   );

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from "@stratigraph/core";
 
-/** Values of target_session_attrs that a server that takes writes satisfies. */
+/** Values of target_session_attrs that a writable server meets. */
 const writing: ReadonlySet<string> = new Set(["any", "primary", "read-write"]);
 
 /**
@@ -24,7 +24,7 @@ export function serverUrlsOf(url: string): readonly string[] {
     throw new InvalidOptionError(
       "url, target_session_attrs",
       wanted,
-      'Write "read-write": checkpoints are written. A standby is a replica of a stack: replicas: [postgres({ url })].',
+      'Use "read-write", because a checkpointer writes. To read from a standby, pass it as a replica of a stack: replicas: [postgres({ url })].',
     );
   return hosts.map((host) => `${scheme}${authority.slice(0, at)}${host.trim()}${rest}`);
 }

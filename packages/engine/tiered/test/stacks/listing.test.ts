@@ -71,7 +71,7 @@ describe.skipIf(!available.postgres)("a history that is being read", () => {
     expect(await all()).toEqual(before);
   });
 
-  test("is whole, though what was added since it was archived is archived meanwhile", async () => {
+  test("is whole, though checkpoints that were added since it was archived are archived meanwhile", async () => {
     await archived();
     for (let n = count + 1; n <= 2 * count; n += 1) await put(saver, "t", n, text(String(n)));
     const all = Array.from({ length: 2 * count }, (_, n) => 2 * count - n);

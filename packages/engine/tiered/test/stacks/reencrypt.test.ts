@@ -76,7 +76,7 @@ const sum = (counts: readonly { records: number; writes: number; blobs: number }
   counts.reduce((total, { records, writes, blobs }) => total + records + writes + blobs, 0);
 
 describe.each(Object.keys(storages))("%s", (name) => {
-  test("all of it comes under the new key, and stays what it was", async () => {
+  test("everything is encrypted with the new key, and keeps its content", async () => {
     const open = await storages[name]!();
     const tier = open();
     await tier.setup?.();
@@ -165,7 +165,7 @@ test("redis>postgres>s3: archived threads, those that came back in part, and the
   expect((await strict.keysInUse()).keys).toMatchObject([{ keyId: "two" }]);
 });
 
-test("what is archived while only one of two tiers is done isn't there twice", async () => {
+test("data that is archived when only one of two tiers is done isn't there twice", async () => {
   const archived = async (between: (warm: MemoryTier) => Promise<unknown>): Promise<number[]> => {
     const [warm, cold] = [new MemoryTier(), new MemoryTier()];
     const saver = new TieredSaver({

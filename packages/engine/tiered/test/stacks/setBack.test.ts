@@ -3,7 +3,7 @@ import { TieredSaver, memory } from "@stratigraph/tiered";
 import { setBackTier, type SetBackTier } from "../../../../../test/setBack/setBackTier.ts";
 import { testSetBack, type SetBackStorage } from "../../../../../test/setBack/testSetBack.ts";
 
-// Only the warm tier is set back: the hot ones keep what it lost, and what a process has in its memory.
+// Only the warm tier is set back: the hot ones still have what it lost, and so has the memory of the processes.
 
 function stack(
   consistency: "verified" | "trusted",

@@ -5,7 +5,7 @@ import { freshDatabase, sharedRedis } from "../../../../../test/servers/shared.t
 import { postgresBackups } from "../../../../../test/setBack/postgresBackups.ts";
 import { testSetBack } from "../../../../../test/setBack/testSetBack.ts";
 
-// Only PostgreSQL is set back: Redis keeps what it lost, and what a process has in its memory.
+// Only PostgreSQL is set back: Redis still has what PostgreSQL lost, and so has the memory of the processes.
 
 for (const consistency of ["verified", "trusted"] as const)
   testSetBack(`redis>postgres, ${consistency}`, async () => {

@@ -34,7 +34,7 @@ async function isOne(mine: Tier, theirs: Tier, threadId: string): Promise<boolea
 function busy(threadId: string): StratigraphError {
   const message =
     `Thread ${JSON.stringify(threadId)} wasn't deleted from the source: another process deletes moved threads at the same time, ` +
-    "or uses a lease of that name. Its copy is whole; repeat the move once that one has ended.";
+    "or uses a lease of that name. Its copy is whole; repeat the move once that process has ended.";
   return new StratigraphError("UNAVAILABLE", message, { threadId });
 }
 

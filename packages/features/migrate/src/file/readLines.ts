@@ -30,7 +30,7 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
       }
       if ("thread" in line) thread.restart();
       if ("threadEnd" in line && thread.sum() !== line.sha256)
-        throw damagedFile(path, `the checksum of thread ${JSON.stringify(line.threadEnd)} is another`);
+        throw damagedFile(path, `the checksum of thread ${JSON.stringify(line.threadEnd)} is wrong`);
       whole.add(bytes);
       thread.add(bytes);
       yield line;

@@ -48,7 +48,7 @@ async function contentsOf(path: string): Promise<Contents> {
     if ("checkpoint" in line) checkpoints += 1;
     if ("threadEnd" in line && line.failed !== undefined) failed.set(line.threadEnd, line.failed);
     if ("end" in line && (line.end.threads !== threads || line.end.checkpoints !== checkpoints))
-      throw damagedFile(path, "it has other counts than its end says");
+      throw damagedFile(path, "its counts differ from those at its end");
   }
   return { plan: { threads, checkpoints }, failed };
 }

@@ -213,8 +213,8 @@ function unlistable(saver: BaseCheckpointSaver, cause: unknown): StratigraphErro
   const name = saver.constructor.name;
   const why = messageOf(cause);
   const message =
-    `${name} can't list its checkpoints: ${why.replace(/\.$/, "")}. One that it can't decode ends its list: read its storage ` +
-    `directly, with openSource(url), which tells which one it is.`;
+    `${name} can't list its checkpoints: ${why.replace(/\.$/, "")}. A checkpoint that it can't decode ends its list. Read its storage ` +
+    `directly, with openSource(url), which tells which checkpoint it is.`;
   return new StratigraphError("CORRUPT", message, { source: name }, cause);
 }
 
