@@ -1,31 +1,19 @@
 import type { CutRecord, Path } from "../../src/operations/index.ts";
-import {
+import { formatPath } from "../../src/operations/values/formatPath.ts";
+import type { JsonObject } from "../../src/operations/values/records.ts";
+
+export { hasCut, isCut } from "../../src/operations/values/cut.ts";
+export { formatPath };
+export {
   contentKey,
   contentOf,
   isCollection,
   isLangChain,
   isObject,
+  isRedacted,
   type JsonObject,
   type LangChainRecord,
 } from "../../src/operations/values/records.ts";
-
-export { contentKey, contentOf, isCollection, isLangChain, isObject, type JsonObject, type LangChainRecord };
-
-/** Whether a part of JSON stands for omitted content. */
-export function isCut(value: unknown): value is CutRecord {
-  return isObject(value) && value["lc"] === 2 && value["type"] === "sg:cut";
-}
-
-/** Whether any part of JSON was left out. */
-export function hasCut(value: unknown): boolean {
-  if (isCut(value)) return true;
-  return typeof value === "object" && value !== null && Object.values(value).some(hasCut);
-}
-
-/** Whether a part of JSON stands for content that the config's `redact` hides. */
-export function isRedacted(value: unknown): boolean {
-  return isObject(value) && value["lc"] === 2 && value["type"] === "sg:redacted";
-}
 
 /** The class of a built-in object's record: "Map", "Error", …; undefined for other records. */
 export function className(value: JsonObject): string | undefined {
@@ -35,20 +23,6 @@ export function className(value: JsonObject): string | undefined {
 
 /** One step of a path. */
 export type Step = string | number;
-
-const plainKey = /^[^.[\]"\s]+$/;
-
-/** Writes a path in the form that operations accept: `[3].content`. */
-export function formatPath(path: Path): string {
-  return path
-    .map((step, n) => {
-      if (typeof step === "number") return `[${step}]`;
-      if (typeof step !== "string") return `[${step.from}:${step.to ?? ""}]`;
-      if (!plainKey.test(step)) return `[${JSON.stringify(step)}]`;
-      return n === 0 ? step : `.${step}`;
-    })
-    .join("");
-}
 
 /** A path with the name of its channel in front, as `blame` accepts it. */
 export function channelPath(channel: string, path: Path): string {

@@ -1,8 +1,9 @@
+import { formatPath } from "../../src/operations/values/formatPath.ts";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { StratigraphSerializer } from "@stratigraph/core";
 import type { CutRecord, Path } from "../../src/operations/index.ts";
 import { cut, isCut } from "../../src/operations/values/cut.ts";
-import { formatPath, parsePath } from "../../src/operations/values/path.ts";
+import { parsePath } from "../../src/operations/values/path.ts";
 import { Redaction } from "../../src/operations/values/redaction.ts";
 import { replaced, resolve } from "../../src/operations/values/resolve.ts";
 import { valueLines } from "../../src/operations/values/text.ts";

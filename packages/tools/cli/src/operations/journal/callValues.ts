@@ -2,8 +2,8 @@ import { NotFoundError, type TierSaver } from "@stratigraph/core";
 import type { RecordedCall } from "@stratigraph/journal";
 import { shares } from "../values/cut.ts";
 import { parsePath, wrongPath, type Path } from "../values/path.ts";
-import { isObject, type JsonObject } from "../values/records.ts";
-import { isRedacted, redactedRecord, type Redaction } from "../values/redaction.ts";
+import { isObject, type JsonObject, isRedacted, redactedRecord } from "../values/records.ts";
+import type { Redaction } from "../values/redaction.ts";
 import { resolve } from "../values/resolve.ts";
 import { jsonOf, viewOf, type Shown, type ValueView } from "../values/view.ts";
 

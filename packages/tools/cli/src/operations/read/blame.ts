@@ -1,3 +1,4 @@
+import { formatPath } from "../values/formatPath.ts";
 import type { TierSaver } from "@stratigraph/core";
 import type { Address } from "@stratigraph/core/tier";
 import { z } from "zod";
@@ -6,7 +7,7 @@ import { timeText } from "../render/units.ts";
 import { resolvePoint } from "../table/address.ts";
 import { fields, flag } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
-import { formatPath, parsePath, wrongPath } from "../values/path.ts";
+import { parsePath, wrongPath } from "../values/path.ts";
 import { Redaction } from "../values/redaction.ts";
 import { State } from "../values/state.ts";
 import { valueLines } from "../values/text.ts";

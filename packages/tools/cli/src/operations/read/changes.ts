@@ -1,9 +1,10 @@
+import { isRedacted, redactedRecord } from "../values/records.ts";
 import { formatDiff, type Change, type ChannelDiff } from "@stratigraph/branch";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";
 import { cut, isCut, shares } from "../values/cut.ts";
 import type { Path } from "../values/path.ts";
-import { isRedacted, redactedRecord, type Redaction } from "../values/redaction.ts";
+import type { Redaction } from "../values/redaction.ts";
 import { showDiffering } from "./differing.ts";
 
 /** Each value gets at least this share of `maxBytes`, in bytes, so that it can be recognised. */

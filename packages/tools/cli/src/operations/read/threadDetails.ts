@@ -2,8 +2,9 @@ import { lineage } from "@stratigraph/branch";
 import { CorruptionError, type ThreadInfo, type TierSaver } from "@stratigraph/core";
 import { inParallel } from "@stratigraph/core/internal";
 import { z } from "zod";
-import { isRedacted, type Redaction } from "../values/redaction.ts";
+import type { Redaction } from "../values/redaction.ts";
 import { Records } from "./records.ts";
+import { isRedacted } from "../values/records.ts";
 import { waits, waitsAt } from "./waitsAt.ts";
 
 /** How many threads are read at the same time. */

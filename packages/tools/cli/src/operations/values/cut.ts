@@ -1,4 +1,5 @@
-import { formatPath, type Path } from "./path.ts";
+import { formatPath } from "./formatPath.ts";
+import type { Path } from "./path.ts";
 import { contentKey, isObject, type JsonObject } from "./records.ts";
 import type { Found } from "./resolve.ts";
 

@@ -1,9 +1,9 @@
+import { formatPath } from "./formatPath.ts";
 import { InvalidOptionError, SerializationError, type TierSaver } from "@stratigraph/core";
 import type { Typed } from "@stratigraph/core/internal";
 import { isCut } from "./cut.ts";
-import { formatPath, wrongPath, type Path } from "./path.ts";
-import { isMessage } from "./records.ts";
-import { isRedacted } from "./redaction.ts";
+import { wrongPath, type Path } from "./path.ts";
+import { isMessage, isRedacted } from "./records.ts";
 import { replaced } from "./resolve.ts";
 import { jsonOf } from "./view.ts";
 

@@ -14,9 +14,6 @@ export type Path = readonly Segment[];
 
 const form = 'Write it as messages[3].content, [-1] for the last one, [10:20] for a part, or ["any key"].';
 
-/** A property that needs no quotes in a path. */
-const plainKey = /^[^.[\]"\s]+$/;
-
 const bracketed = /\[(?:(-?\d+)|(\d*):(\d*)|("(?:[^"\\]|\\.)*")|(\*))\]/y;
 const named = /\.?([^.[\]"]+)/y;
 
@@ -51,18 +48,6 @@ function keyOf(quoted: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Writes a path in the form that {@link parsePath} reads. */
-export function formatPath(path: Path): string {
-  return path.map((segment, n) => formatSegment(segment, n === 0)).join("");
-}
-
-function formatSegment(segment: Segment, first: boolean): string {
-  if (typeof segment === "number") return `[${segment}]`;
-  if (typeof segment !== "string") return `[${segment.from}:${segment.to ?? ""}]`;
-  if (!plainKey.test(segment)) return `[${JSON.stringify(segment)}]`;
-  return first ? segment : `.${segment}`;
 }
 
 /** The error for a path that can't be used. */

@@ -76,3 +76,11 @@ export type Message = LangChainRecord;
 export function isMessage(value: unknown): value is Message {
   return isLangChain(value) && /Message(Chunk)?$/.test(String(value.id.at(-1)));
 }
+
+/** Stands for a value that isn't shown, because the config's `redact` names it. A serde that is given it refuses it. */
+export const redactedRecord = Object.freeze({ lc: 2, type: "sg:redacted" } as const);
+
+/** Whether a part of JSON is a {@link redactedRecord}. */
+export function isRedacted(value: unknown): boolean {
+  return isObject(value) && value["lc"] === 2 && value["type"] === redactedRecord.type;
+}

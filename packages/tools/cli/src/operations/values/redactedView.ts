@@ -1,5 +1,5 @@
+import { redactedRecord } from "./records.ts";
 import type { Typed } from "@stratigraph/core/internal";
-import { redactedRecord } from "./redaction.ts";
 import type { ValueView } from "./view.ts";
 
 /** The view of a value that is hidden as a whole. */

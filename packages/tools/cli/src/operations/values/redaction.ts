@@ -1,16 +1,8 @@
 import { parsePath, type Path } from "./path.ts";
-import { contentKey, contentOf, isLangChain, isObject, type JsonObject } from "./records.ts";
-
-/** Stands for a value that isn't shown, because the config's `redact` names it. A serde that is given it refuses it. */
-export const redactedRecord = Object.freeze({ lc: 2, type: "sg:redacted" } as const);
+import { contentKey, contentOf, isLangChain, isObject, type JsonObject, redactedRecord } from "./records.ts";
 
 /** Stands for a text that may contain what isn't shown. */
 export const redactedText = "(redacted)";
-
-/** Whether a part of JSON is a {@link redactedRecord}. */
-export function isRedacted(value: unknown): boolean {
-  return isObject(value) && value["lc"] === 2 && value["type"] === redactedRecord.type;
-}
 
 /**
  * Takes out of JSON what isn't to be shown. A path such as `messages.*.content` begins with a channel; `*` stands for every item or

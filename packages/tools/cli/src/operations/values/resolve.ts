@@ -1,4 +1,5 @@
-import { formatPath, wrongPath, type Path, type Segment, type Slice } from "./path.ts";
+import { formatPath } from "./formatPath.ts";
+import { wrongPath, type Path, type Segment, type Slice } from "./path.ts";
 import { contentOf, isObject, type JsonObject } from "./records.ts";
 
 /** What a path leads to. */

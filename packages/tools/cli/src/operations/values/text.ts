@@ -10,8 +10,8 @@ import {
   isObject,
   type JsonObject,
   type Message,
+  isRedacted,
 } from "./records.ts";
-import { isRedacted } from "./redaction.ts";
 
 /** Longest line before a value is broken into several, in characters. */
 const longestLine = 96;

@@ -1,3 +1,4 @@
+import { redactedRecord } from "../../../src/operations/values/records.ts";
 import {
   AIMessage,
   HumanMessage,
@@ -9,7 +10,6 @@ import {
 } from "@langchain/core/messages";
 import { MemorySaver } from "@stratigraph/core";
 import { cut } from "../../../src/operations/values/cut.ts";
-import { redactedRecord } from "../../../src/operations/values/redaction.ts";
 import { expect, test } from "vitest";
 import { isConversation, messageOf, turnsOf } from "../../../page/values/messages.ts";
 import { jsonIn, textPieces, visible, wrapped } from "../../../page/values/text.ts";
