@@ -116,7 +116,7 @@ const trail = join(folder, "trail.jsonl");
 try {
   console.log("The first run, with the wrong path:");
   {
-    await using checkpointer = await createCheckpointer({ folder: join(folder, "db") });
+    await using checkpointer = await createCheckpointer({ pglite: join(folder, "db") });
     await using journal = createJournal(checkpointer);
     await assert.rejects(agent(journal, wrong, checkpointer).invoke(input, config), { code: "ENOENT" });
     for (const line of outside) console.log(`  ${line}`);
@@ -126,7 +126,7 @@ try {
 
   console.log("\nThe path is corrected, and a new process goes on:");
   {
-    await using checkpointer = await createCheckpointer({ folder: join(folder, "db") });
+    await using checkpointer = await createCheckpointer({ pglite: join(folder, "db") });
     await using journal = createJournal(checkpointer);
     const { messages } = await agent(journal, right, checkpointer).invoke(null, config);
     assert.equal(messages.at(-1)?.content, "Have a good trip!");
@@ -137,7 +137,7 @@ try {
 
   console.log("\nSomebody starts it all over, from the first checkpoint:");
   {
-    await using checkpointer = await createCheckpointer({ folder: join(folder, "db") });
+    await using checkpointer = await createCheckpointer({ pglite: join(folder, "db") });
     await using journal = createJournal(checkpointer);
     const graph = agent(journal, right, checkpointer);
     let first = config as Parameters<typeof graph.invoke>[1];

@@ -9,7 +9,7 @@ import { createCheckpointer } from "stratigraph";
 
 // An embedded database in a folder. { postgres: "postgresql://…" } when it gets serious.
 console.log("Opening .stratigraph; the first time creates its database …");
-const checkpointer = await createCheckpointer({ folder: ".stratigraph" });
+const checkpointer = await createCheckpointer({ pglite: ".stratigraph" });
 
 const graph = new StateGraph(MessagesAnnotation)
   .addNode("agent", ({ messages }) => ({
@@ -29,7 +29,7 @@ assert.equal(messages.at(-1)?.content, "Message 1 was read.");
 assert.ok(existsSync(join(folder, ".stratigraph")), "the thread is in the folder");
 
 // This does what a second run of the program would do.
-const again = await createCheckpointer({ folder: ".stratigraph" });
+const again = await createCheckpointer({ pglite: ".stratigraph" });
 graph.checkpointer = again;
 const later = await graph.invoke({ messages: [{ role: "user", content: "And again!" }] }, config);
 assert.equal(later.messages.length, 4);

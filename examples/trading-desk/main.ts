@@ -57,7 +57,7 @@ const script = [
 ];
 
 try {
-  await using checkpointer = await createCheckpointer({ folder: join(folder, "db") });
+  await using checkpointer = await createCheckpointer({ pglite: join(folder, "db") });
   const sign = { keys: { "2026": randomBytes(32) }, activeKey: "2026" };
   await using journal = createJournal(checkpointer, { policy, sign, author: "desk agent" });
   const tools = journal.tools([price, order], { price: "none", order: "once" });

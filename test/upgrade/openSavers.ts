@@ -1,6 +1,6 @@
 import { PostgresSaver, postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
-import { TieredSaver, memory } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory } from "@stratigraph/tiered";
 
 /** Servers, and what on them is ours. */
 export interface Place {
@@ -13,7 +13,7 @@ export interface Place {
 export async function openSavers(place: Place) {
   const alone = PostgresSaver.fromConnString(place.url, { schema: "alone" });
   const stack = new TieredSaver({
-    hot: [memory(), redis({ url: place.redis, prefix: place.keyPrefix, ttl: "30m" })],
+    hot: [boundedMemory(), redis({ url: place.redis, prefix: place.keyPrefix, ttl: "30m" })],
     warm: postgres({ url: place.url, schema: "stack" }),
   });
   const savers = { PostgresSaver: alone, "memory>redis>postgres": stack };

@@ -1,5 +1,5 @@
 import { MemoryTier, type Tier } from "@stratigraph/core";
-import { TierStack, memory } from "@stratigraph/tiered";
+import { TierStack, boundedMemory } from "@stratigraph/tiered";
 import { generateTrace, type ThreadUse, type TraceShape } from "../generateTrace.ts";
 
 /** How long copies stay in one replay. */
@@ -39,7 +39,7 @@ export async function job({ trace, replays }: ReplayInput): Promise<ReplayResult
 async function replay(uses: readonly ThreadUse[], { adaptiveTtl, ttlMs }: Replayed): Promise<ReplayResult> {
   let nowMs = 0;
   const clock = (): number => nowMs;
-  const hot = memory({ maxSize: "8gb", forgetAfter: `${ttlMs}ms`, clock });
+  const hot = boundedMemory({ maxSize: "8gb", forgetAfter: `${ttlMs}ms`, clock });
   const stack = new TierStack({ hot, warm: new MemoryTier(clock), adaptiveTtl, clock });
   /** How many checkpoints each thread has. */
   const heads = new Map<string, number>();

@@ -2,7 +2,7 @@ import { MemoryTier, TierSaver } from "@stratigraph/core";
 import type { Reading } from "@stratigraph/core/tier";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
-import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory, type TieredSaverOptions } from "@stratigraph/tiered";
 import {
   type BaseCheckpointSaver,
   type Checkpoint,
@@ -75,8 +75,8 @@ export async function job(input: TieredReadsInput): Promise<TieredReadsResult> {
   await plain.setup();
   const trusted = stack({ hot: hot(), consistency: "trusted" });
   const verified = stack({ hot: hot() });
-  const nearTrusted = stack({ hot: [memory(), hot()], consistency: "trusted" });
-  const nearVerified = stack({ hot: memory() });
+  const nearTrusted = stack({ hot: [boundedMemory(), hot()], consistency: "trusted" });
+  const nearVerified = stack({ hot: boundedMemory() });
 
   const times = { stack: [] as number[], postgres: [] as number[] };
   const parents = new Map<string, string>();
@@ -142,7 +142,7 @@ export async function job(input: TieredReadsInput): Promise<TieredReadsResult> {
   for (let round = 0; round < 7; round += 1) {
     await client.flushall();
     for (const into of [coldStart, coldProcess]) {
-      const fresh = stack({ hot: [memory(), hot()] });
+      const fresh = stack({ hot: [boundedMemory(), hot()] });
       await fresh.getTuple(config("another"));
       into.push(await timed(() => fresh.getTuple(config("stack"))));
       await fresh.tier.idle();

@@ -4,7 +4,7 @@ exports.storages = function storages({ createCheckpointer, folder, postgres }) {
   const reopened = (config) => ({ open: () => createCheckpointer(config), close: (saver) => saver.end() });
   return {
     memory: { open: () => memory, close: () => undefined },
-    ...(folder === undefined ? {} : { folder: reopened({ folder }) }),
+    ...(folder === undefined ? {} : { folder: reopened({ pglite: folder }) }),
     ...(postgres === undefined || postgres === "" ? {} : { postgres: reopened({ postgres }) }),
   };
 };

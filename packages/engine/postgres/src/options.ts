@@ -36,7 +36,7 @@ export interface PostgresSaverOptions extends PostgresOptions, SaverOptions {}
 /** Options of an embedded database. */
 export interface PgliteOptions extends DatabaseOptions {
   /** Folder of the database, used by one process at a time. Default: in memory, lost when the process ends. */
-  readonly folder?: string | undefined;
+  readonly path?: string | undefined;
 }
 
 /** Options of a PostgresSaver over an embedded database. */
@@ -60,7 +60,7 @@ export const postgresSaverNames: OptionNames<PostgresSaverOptions> = {
   ...postgresNames,
   ...saverOptionNames,
 };
-export const pgliteNames: OptionNames<PgliteOptions> = { folder: true, ...databaseNames };
+export const pgliteNames: OptionNames<PgliteOptions> = { path: true, ...databaseNames };
 export const embeddedNames: OptionNames<EmbeddedOptions> = { ...databaseNames, ...saverOptionNames };
 export const setupSqlNames: OptionNames<SetupSqlOptions> = { schema: true, createSchema: true };
 
@@ -86,8 +86,8 @@ export const postgresAdvice: OptionAdvice = {
 export const embeddedAdvice: OptionAdvice = {
   ...saverOptionAdvice,
   retryFor: "An embedded database has no server that could be away; leave it out.",
-  path: "Write folder.",
-  dataDir: "Write folder.",
+  folder: "Write path.",
+  dataDir: "Write path.",
 };
 
 /** Whether something is a pool: it has the one method that is used. */

@@ -150,20 +150,16 @@ function openPool(url: string, connectionTimeoutMillis: number): PgPool {
  */
 export function pglite(options: PgliteOptions = {}): PostgresTier {
   checkOptions("pglite", options, pgliteNames, embeddedAdvice);
-  const { folder } = options;
-  if (folder !== undefined && (typeof folder !== "string" || folder === "")) {
-    const found = folder === "" ? "empty text" : typeof folder;
-    throw new InvalidOptionError("folder", found, "Pass the path of a folder, or leave it out for memory.");
+  const { path } = options;
+  if (path !== undefined && (typeof path !== "string" || path === "")) {
+    const found = path === "" ? "empty text" : typeof path;
+    throw new InvalidOptionError("path", found, "Pass the path of a folder, or leave it out for memory.");
   }
   // PGlite would create folders with the password in their names.
-  if (folder?.includes("://") === true)
-    throw new InvalidOptionError(
-      "folder",
-      "a URL",
-      "Pass the path of a folder; of a server, write postgres.",
-    );
+  if (path?.includes("://") === true)
+    throw new InvalidOptionError("path", "a URL", "Pass the path of a folder; of a server, write postgres.");
   const { schema, ...limits } = resolveDatabaseOptions(options);
-  return new PostgresTier(new PgLiteExecutor(() => openPgLite(folder), limits), schema, "pglite");
+  return new PostgresTier(new PgLiteExecutor(() => openPgLite(path), limits), schema, "pglite");
 }
 
 /**
@@ -207,7 +203,7 @@ export class PostgresSaver extends TierSaver {
    */
   static embedded(folder?: string, options: EmbeddedOptions = {}): PostgresSaver {
     checkOptions("PostgresSaver.embedded", options, embeddedNames, embeddedAdvice);
-    const tier = pglite({ ...pickOptions<DatabaseOptions>(options, databaseNames), folder });
+    const tier = pglite({ ...pickOptions<DatabaseOptions>(options, databaseNames), path: folder });
     return new PostgresSaver(tier, undefined, pickOptions<SaverOptions>(options, saverOptionNames));
   }
 

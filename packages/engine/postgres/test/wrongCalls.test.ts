@@ -163,13 +163,8 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
   ],
   ["postgres(): both", () => call(postgres, { url, pool }), "url", "not both"],
   ["postgres(): neither", () => call(postgres, {}), "url", "Pass a connection string"],
-  [
-    "pglite(): a folder as text",
-    () => call(pglite, "./data"),
-    "options",
-    "takes an object of folder, schema",
-  ],
-  ["pglite(): path", () => call(pglite, { path: "./data" }), "path", "Write folder"],
+  ["pglite(): a folder as text", () => call(pglite, "./data"), "options", "takes an object of path, schema"],
+  ["pglite(): folder", () => call(pglite, { folder: "./data" }), "folder", "Write path"],
   ["pglite(): maxCalls 0", () => call(pglite, { maxCalls: 0 }), "maxCalls", "1 or more"],
   [
     "embedded: no time for statements",
@@ -183,19 +178,14 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "statementTimeout",
     "pass it to postgres()",
   ],
-  ["pglite(): an empty folder", () => call(pglite, { folder: "" }), "folder", "leave it out for memory"],
+  ["pglite(): an empty folder", () => call(pglite, { path: "" }), "path", "leave it out for memory"],
   [
     "embedded: retryFor",
     () => call(PostgresSaver.embedded, "./data", { retryFor: "1s" }),
     "retryFor",
     "leave it out",
   ],
-  [
-    "embedded: { folder }",
-    () => call(PostgresSaver.embedded, { folder: "./data" }),
-    "folder",
-    "Pass the path",
-  ],
+  ["embedded: { folder }", () => call(PostgresSaver.embedded, { folder: "./data" }), "path", "Pass the path"],
   [
     "embedded: schmea",
     () => call(PostgresSaver.embedded, "./data", { schmea: "x" }),
@@ -268,6 +258,6 @@ describe("right calls pass", () => {
     );
     expect(make(own, undefined, undefined)).toBeInstanceOf(TierSaver);
     expect(make({ pool: own, schmea: undefined }, undefined, undefined)).toBeInstanceOf(TierSaver);
-    expect(pglite({ folder: undefined, schema: undefined }).schema).toBe("stratigraph");
+    expect(pglite({ path: undefined, schema: undefined }).schema).toBe("stratigraph");
   });
 });

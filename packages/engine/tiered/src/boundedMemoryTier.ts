@@ -301,7 +301,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser, ThreadExp
   }
 }
 
-/** Makes a hot tier in this process's memory: `hot: [memory({ maxSize: "256mb" }), redis({ client })]`. @throws InvalidOptionError */
-export function memory(options: BoundedMemoryOptions = {}): BoundedMemoryTier {
+/** Makes a hot tier in this process's memory: `hot: [boundedMemory({ maxSize: "256mb" }), redis({ client })]`. @throws InvalidOptionError */
+export function boundedMemory(options: BoundedMemoryOptions = {}): BoundedMemoryTier {
   return new BoundedMemoryTier(options);
 }

@@ -1,4 +1,4 @@
-export { BoundedMemoryTier, memory, type BoundedMemoryOptions } from "./boundedMemoryTier.ts";
+export { BoundedMemoryTier, boundedMemory, type BoundedMemoryOptions } from "./boundedMemoryTier.ts";
 export type { HotCounters } from "./hotTier.ts";
 export type { ArchivingOptions } from "./archivingOptions.ts";
 export type { BreakerOptions, Consistency, QueueOptions, RestoreOn, TierStackOptions } from "./options.ts";

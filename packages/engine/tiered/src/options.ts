@@ -274,7 +274,7 @@ function checkAdaptive(hot: readonly Tier[]): void {
     hot.length === 0
       ? "There is no hot tier. Pass hot, or leave it out."
       : `No copy in ${hot.map(({ name }) => name).join(", ")} expires after it wasn't used for a while, so there is no time to adapt. Give the ` +
-          `hot tier a ttl: redis({ url, ttl: "15m" }) or memory({ forgetAfter: "15m" }).`,
+          `hot tier a ttl: redis({ url, ttl: "15m" }) or boundedMemory({ forgetAfter: "15m" }).`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { InvalidOptionError, MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
-import { TieredSaver, TierStack, memory } from "@stratigraph/tiered";
+import { TieredSaver, TierStack, boundedMemory } from "@stratigraph/tiered";
 import { Redis } from "ioredis";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import { randomNumbers } from "../../../../test/bench/randomNumbers.ts";
@@ -52,7 +52,7 @@ describe("on Redis and PostgreSQL", () => {
     const warm = () => postgres({ url: database.url, schema: "lost" });
     const random = randomNumbers(5);
     const savers = [1, 2].map(() => {
-      const hot = [memory({ forgetAfter: "20ms" }), redis({ url, prefix: keyPrefix, ttl: "10ms" })];
+      const hot = [boundedMemory({ forgetAfter: "20ms" }), redis({ url, prefix: keyPrefix, ttl: "10ms" })];
       const saver = new TieredSaver({ hot, warm: warm(), adaptiveTtl: true });
       // Worse than anything that is learned: copies go between the checkpoints of a run, and while they are read.
       for (const tier of hot) tier.chooseTtl(() => 1 + Math.floor(40 * random()), 40);
@@ -88,7 +88,7 @@ describe("on Redis and PostgreSQL", () => {
 
 test("a memory tier forgets each thread after its own time, and tells how long copies may stay elsewhere", async () => {
   const clock = { now: 0 };
-  const tier = memory({ forgetAfter: "10m", clock: () => clock.now });
+  const tier = boundedMemory({ forgetAfter: "10m", clock: () => clock.now });
   const stack = new TierStack({
     hot: tier,
     warm: new MemoryTier(),
@@ -131,9 +131,9 @@ test.each([
 
 test("adaptiveTtl is true or false, and off by default", async () => {
   const warm = new MemoryTier();
-  const wrong = { warm, hot: memory(), adaptiveTtl: "yes" } as unknown as { warm: Tier };
+  const wrong = { warm, hot: boundedMemory(), adaptiveTtl: "yes" } as unknown as { warm: Tier };
   expect(() => new TierStack(wrong)).toThrow(InvalidOptionError);
-  const tier = memory({ forgetAfter: "10m" });
+  const tier = boundedMemory({ forgetAfter: "10m" });
   const stack = new TierStack({ hot: tier, warm });
   expect(tier.remains[0]?.forMs).toBe(600_000);
   await stack.end();

@@ -1,7 +1,7 @@
 // long file: one set of tiers with a clock ahead, and every way to meet a thread that was archived
 import { MemoryTier, type Tier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
-import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { configOf, idOf, put, stepsOf, text, valueOf } from "./support.ts";
 
 const day = 86_400_000;
@@ -26,7 +26,15 @@ function reopened(
   options: Partial<TieredSaverOptions> = {},
 ): TieredSaver {
   const clock = (): number => Date.now() + 30 * day;
-  return new TieredSaver({ hot: memory(), warm, cold, archiveAfter: "7d", pause: "0ms", clock, ...options });
+  return new TieredSaver({
+    hot: boundedMemory(),
+    warm,
+    cold,
+    archiveAfter: "7d",
+    pause: "0ms",
+    clock,
+    ...options,
+  });
 }
 
 async function fill(saver: TieredSaver, threadId: string, count: number): Promise<void> {

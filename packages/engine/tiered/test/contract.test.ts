@@ -2,7 +2,7 @@ import { MemoryTier, type Tier } from "@stratigraph/core";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { testTier } from "@stratigraph/testing";
-import { TierStack, memory } from "@stratigraph/tiered";
+import { TierStack, boundedMemory } from "@stratigraph/tiered";
 import { inRounds, sparser } from "../../../../test/rounds.ts";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 
@@ -32,17 +32,17 @@ describe.each(["verified", "trusted"] as const)("%s", (consistency) => {
 
 suite("memory>memory, a hot one each", () => {
   const warm = new MemoryTier();
-  return () => new TierStack({ hot: memory(), warm });
+  return () => new TierStack({ hot: boundedMemory(), warm });
 });
 
 suite("memory>memory>memory", () => {
   const [warm, cold] = [new MemoryTier(), new MemoryTier()];
-  return () => new TierStack({ hot: memory(), warm, cold });
+  return () => new TierStack({ hot: boundedMemory(), warm, cold });
 });
 
 suite("a stack over a stack", () => {
   const warm = new MemoryTier();
-  return () => new TierStack({ hot: memory(), warm: new TierStack({ hot: memory(), warm }) });
+  return () => new TierStack({ hot: boundedMemory(), warm: new TierStack({ hot: boundedMemory(), warm }) });
 });
 
 const verified = { name: "memory>redis>postgres", options: {} } as const;
@@ -59,7 +59,7 @@ describe.each(inRounds({ few: [verified], all: [verified, adaptive] }))("$name",
       const { url, keyPrefix } = await sharedRedis();
       const stacks: TierStack[] = [];
       const open = async (): Promise<Tier> => {
-        const hot = [memory(), redis({ url, prefix: keyPrefix, ttl: "5m" })];
+        const hot = [boundedMemory(), redis({ url, prefix: keyPrefix, ttl: "5m" })];
         const stack = new TierStack({ hot, warm: postgres({ url: database.url }), ...options });
         stacks.push(stack);
         await stack.setup();

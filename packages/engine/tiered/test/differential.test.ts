@@ -1,7 +1,7 @@
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { testDifferential } from "@stratigraph/testing";
-import { TieredSaver, memory } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import { sparser } from "../../../../test/rounds.ts";
 
@@ -15,7 +15,7 @@ testDifferential(
     const [database, shared] = await Promise.all([freshDatabase(), sharedRedis()]);
     const open = () =>
       new TieredSaver({
-        hot: [memory(), redis({ ...shared, ttl: "5m" })],
+        hot: [boundedMemory(), redis({ ...shared, ttl: "5m" })],
         warm: postgres({ url: database.url }),
       });
     const savers = [open(), open()] as const;

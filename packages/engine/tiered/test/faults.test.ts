@@ -3,7 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
-import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { available } from "../../../../test/servers/available.ts";
 import { startPostgres } from "../../../../test/servers/postgres.ts";
 import { waitUntil } from "../../../../test/servers/process.ts";
@@ -195,7 +195,7 @@ describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own i
 test.skipIf(!available.postgres)("Postgres restarts in the middle of runs: they go on", async () => {
   // With fsync: a crash of the server that forgets acknowledged commits is none to survive.
   const server = await startPostgres({ fsync: true });
-  const saver = new TieredSaver({ hot: memory(), warm: postgres({ url: server.url }) });
+  const saver = new TieredSaver({ hot: boundedMemory(), warm: postgres({ url: server.url }) });
   try {
     await saver.setup();
     await runsUntil([saver], async (runs) => {

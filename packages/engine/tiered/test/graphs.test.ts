@@ -2,7 +2,7 @@ import { MemoryTier, type Tier } from "@stratigraph/core";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
-import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import { sparse, sparser } from "../../../../test/rounds.ts";
 
@@ -59,7 +59,7 @@ function suites(
   });
 }
 
-suites("memory>postgres", async () => ({ hot: memory(), warm: await postgresTier() }));
+suites("memory>postgres", async () => ({ hot: boundedMemory(), warm: await postgresTier() }));
 suites(
   "redis>postgres",
   async () => ({ hot: await redisTier(), warm: await postgresTier() }),
@@ -67,7 +67,7 @@ suites(
   sparse,
 );
 suites("memory>redis>postgres, trusted", async () => ({
-  hot: [memory(), await redisTier()],
+  hot: [boundedMemory(), await redisTier()],
   warm: await postgresTier(),
   consistency: "trusted",
 }));
@@ -75,7 +75,7 @@ for (const restoreOn of ["read", "write"] as const) {
   suites(
     `memory>memory>memory, archived before every read, restored on ${restoreOn}`,
     async () => ({
-      hot: memory(),
+      hot: boundedMemory(),
       warm: new MemoryTier(),
       cold: new MemoryTier(),
       archiveAfter: "0s",

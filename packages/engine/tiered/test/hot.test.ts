@@ -1,6 +1,6 @@
 import { MemoryTier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
-import { TierStack, TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { TierStack, TieredSaver, boundedMemory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { put, stepsOf, text, valueOf } from "./support.ts";
 import { tracedWhile } from "../../../../test/tracedWhile.ts";
 import { inRounds } from "../../../../test/rounds.ts";
@@ -45,7 +45,7 @@ test("data that is only in a farther hot tier is copied to the nearer one", asyn
   const first = open({ hot, warm });
   await put(first, "t", 1, text("one"));
   await first.tier.idle();
-  const near = memory();
+  const near = boundedMemory();
   const second = open({ hot: [near, hot], warm });
   expect(await valueOf(second, "t")).toBe(text("one"));
   await second.tier.idle();
@@ -58,7 +58,7 @@ test("data that is only in a farther hot tier is copied to the nearer one", asyn
 
 test("another process's writes are seen at once, also by a process with an old copy", async () => {
   const warm = new MemoryTier();
-  const [a, b] = [open({ hot: memory(), warm }), open({ hot: memory(), warm })];
+  const [a, b] = [open({ hot: boundedMemory(), warm }), open({ hot: boundedMemory(), warm })];
   await put(a, "t", 1, text("one"));
   for (let n = 2; n <= 20; n += 1) {
     const [writer, reader] = n % 2 === 0 ? [b, a] : [a, b];
@@ -71,7 +71,7 @@ test("another process's writes are seen at once, also by a process with an old c
 
 test("a process with copies of a deleted or pruned thread doesn't answer with them", async () => {
   const warm = new MemoryTier();
-  const [a, b] = [open({ hot: memory(), warm }), open({ hot: memory(), warm })];
+  const [a, b] = [open({ hot: boundedMemory(), warm }), open({ hot: boundedMemory(), warm })];
   for (const thread of ["deleted", "pruned", "begun anew"])
     for (let n = 1; n <= 3; n += 1) await put(a, thread, n, text(`value ${n}`));
   await a.tier.idle();

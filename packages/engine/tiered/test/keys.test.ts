@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { MemoryTier, type EncryptionOptions } from "@stratigraph/core";
-import { TieredSaver, memory } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory } from "@stratigraph/tiered";
 import { expect, test } from "vitest";
 import { configOf, put, text, valueOf } from "./support.ts";
 
@@ -26,7 +26,7 @@ test("a key that can't be fetched once doesn't stay with the copy in memory", as
   // A checkpoint under the new key with a value that is still under the old one.
   const both = { ...rotated, keys: { one, two } };
   await put(new TieredSaver({ warm, encryption: both }), "t", 4, text("value 3"));
-  const hot = memory();
+  const hot = boundedMemory();
   // The copy is there before anybody can read it.
   const filling = new TieredSaver({ hot, warm, encryption: both });
   expect(await valueOf(filling, "t")).toBe(text("value 3"));

@@ -1,10 +1,10 @@
 import { InvalidOptionError, MemoryTier } from "@stratigraph/core";
-import { TieredSaver, memory, type BoundedMemoryOptions } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory, type BoundedMemoryOptions } from "@stratigraph/tiered";
 import { put, stepsOf, text, valueOf } from "./support.ts";
 
 /** A saver on the bounded tier alone, which is only for looking at what it holds: nobody may have one, as the tier forgets. */
 function opened(options: BoundedMemoryOptions) {
-  const tier = Object.assign(memory(options), { forgets: false });
+  const tier = Object.assign(boundedMemory(options), { forgets: false });
   return { tier, saver: new TieredSaver({ warm: tier }) };
 }
 
@@ -92,7 +92,7 @@ test("lists go over all threads, the newest or oldest first, up to a limit", asy
 });
 
 test("a slice of a driver's large buffer doesn't keep the buffer", async () => {
-  const tier = memory();
+  const tier = boundedMemory();
   const large = new Uint8Array(1_000_000);
   const blob = { hash: "a".repeat(40), bytes: large.subarray(10, 100) };
   const at = { threadId: "t", namespace: "", checkpointId: "c" };
@@ -137,5 +137,5 @@ test("an ended tier refuses calls, and holds nothing", async () => {
 
 test("options are checked", () => {
   for (const options of [{ maxSize: 0 }, { maxSize: "lots" }, { forgetAfter: "soon" }])
-    expect(() => memory(options as never)).toThrow(InvalidOptionError);
+    expect(() => boundedMemory(options as never)).toThrow(InvalidOptionError);
 });

@@ -1,5 +1,5 @@
 import { postgres } from "@stratigraph/postgres";
-import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { available } from "../../../../test/servers/available.ts";
 import {
   startPostgres,
@@ -47,7 +47,7 @@ describe.skipIf(!available.postgres)("a streaming replica", () => {
     try {
       await put(saver, "t", 2, text("two"));
       await saver.putWrites(configOf("t", 2), [["value", text("pending")]], "task");
-      const tuple = await open({ hot: memory() }).getTuple(configOf("t"));
+      const tuple = await open({ hot: boundedMemory() }).getTuple(configOf("t"));
       expect(tuple?.checkpoint.channel_values).toEqual({ value: text("two") });
       expect(tuple?.pendingWrites).toEqual([["task", "value", text("pending")]]);
       expect(await stepsOf(saver, "t")).toEqual([2, 1]);

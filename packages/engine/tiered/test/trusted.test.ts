@@ -1,6 +1,6 @@
 import { MemoryTier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
-import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { setBackTier } from "../../../../test/setBack/setBackTier.ts";
 import { configOf, idOf, put, text, valueOf } from "./support.ts";
 
@@ -51,7 +51,7 @@ test("a nearer tier has the bytes: the trusted one only tells the head", async (
   const [a, b] = pair();
   await put(a.saver, "t", 1, text("one"));
   await a.saver.tier.idle();
-  const near = new TieredSaver({ hot: [memory(), b.hot], warm: b.warm, consistency: "trusted" });
+  const near = new TieredSaver({ hot: [boundedMemory(), b.hot], warm: b.warm, consistency: "trusted" });
   await valueOf(near, "t");
   await near.tier.idle();
   b.warm.calls.length = 0;

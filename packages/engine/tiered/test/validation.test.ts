@@ -2,7 +2,7 @@ import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpo
 import { MemoryTier, type Tier } from "@stratigraph/core";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
-import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { emptySchema } from "../../../../test/servers/emptySchema.ts";
 import { query } from "../../../../test/servers/postgres.ts";
 import { allRounds } from "../../../../test/rounds.ts";
@@ -43,19 +43,19 @@ function official(name: string, options: () => Promise<TieredSaverOptions>): voi
 }
 
 official("memory>memory>memory", async () => ({
-  hot: memory(),
+  hot: boundedMemory(),
   warm: new MemoryTier(),
   cold: new MemoryTier(),
 }));
 if (allRounds) {
   official("memory>redis>postgres", async () => ({
-    hot: [memory(), await redisTier()],
+    hot: [boundedMemory(), await redisTier()],
     warm: await postgresTier(),
   }));
-  official("memory>memory", async () => ({ hot: memory(), warm: new MemoryTier() }));
-  official("memory>postgres", async () => ({ hot: memory(), warm: await postgresTier() }));
+  official("memory>memory", async () => ({ hot: boundedMemory(), warm: new MemoryTier() }));
+  official("memory>postgres", async () => ({ hot: boundedMemory(), warm: await postgresTier() }));
   official("memory>postgres, trusted", async () => ({
-    hot: memory(),
+    hot: boundedMemory(),
     warm: await postgresTier(),
     consistency: "trusted",
   }));

@@ -1,5 +1,5 @@
 import { MemoryTier, TierSaver } from "@stratigraph/core";
-import { BoundedMemoryTier, memory, TieredSaver, TierStack } from "@stratigraph/tiered";
+import { BoundedMemoryTier, boundedMemory, TieredSaver, TierStack } from "@stratigraph/tiered";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { put } from "./support.ts";
 import { expectRefused } from "../../../../test/expectRefused.ts";
@@ -49,18 +49,18 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
   ["TieredSaver: nothing", () => make(TieredSaver), "options", "Pass { warm }"],
   [
     "TieredSaver: a warm tier that forgets",
-    () => make(TieredSaver, { warm: memory() }),
+    () => make(TieredSaver, { warm: boundedMemory() }),
     "warm",
     "only be a hot tier",
   ],
   [
     "TierStack: a cold tier that forgets",
-    () => make(TierStack, { warm, cold: memory() }),
+    () => make(TierStack, { warm, cold: boundedMemory() }),
     "cold",
     "{ memory: true }",
   ],
-  ["TierSaver: a tier that forgets", () => make(TierSaver, memory()), "tier", "only be a hot tier"],
-  ["TieredSaver: no warm tier", () => make(TieredSaver, { hot: memory() }), "warm", "pass warm"],
+  ["TierSaver: a tier that forgets", () => make(TierSaver, boundedMemory()), "tier", "only be a hot tier"],
+  ["TieredSaver: no warm tier", () => make(TieredSaver, { hot: boundedMemory() }), "warm", "pass warm"],
   [
     "TieredSaver: a URL",
     () => make(TieredSaver, { warm: "postgresql://u:hunter2@h/d" }),
@@ -69,13 +69,13 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
   ],
   [
     "TieredSaver: a hot tier that is none",
-    () => make(TieredSaver, { warm, hot: [memory(), {}] }),
+    () => make(TieredSaver, { warm, hot: [boundedMemory(), {}] }),
     "hot[1]",
     "has no peek()",
   ],
   [
     "TieredSaver: one replica",
-    () => make(TieredSaver, { warm, replicas: memory() }),
+    () => make(TieredSaver, { warm, replicas: boundedMemory() }),
     "replicas",
     "Pass a list",
   ],
@@ -212,20 +212,30 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "a TieredSaver's",
   ],
   [
-    "memory(): maxsise",
-    () => Reflect.apply(memory, undefined, [{ maxsise: "1mb" }]),
+    "boundedMemory(): maxsise",
+    () => Reflect.apply(boundedMemory, undefined, [{ maxsise: "1mb" }]),
     "maxsise",
     "Did you mean maxSize?",
   ],
-  ["memory(): ttl", () => Reflect.apply(memory, undefined, [{ ttl: "15m" }]), "ttl", "Write forgetAfter"],
   [
-    "memory(): a size",
-    () => Reflect.apply(memory, undefined, ["256mb"]),
+    "boundedMemory(): ttl",
+    () => Reflect.apply(boundedMemory, undefined, [{ ttl: "15m" }]),
+    "ttl",
+    "Write forgetAfter",
+  ],
+  [
+    "boundedMemory(): a size",
+    () => Reflect.apply(boundedMemory, undefined, ["256mb"]),
     "options",
     "takes an object of maxSize",
   ],
-  ["memory(): no size", () => make(BoundedMemoryTier, { maxSize: 0 }), "maxSize", "above 0"],
-  ["memory(): a clock that is none", () => make(BoundedMemoryTier, { clock: 5 }), "clock", "a function"],
+  ["boundedMemory(): no size", () => make(BoundedMemoryTier, { maxSize: 0 }), "maxSize", "above 0"],
+  [
+    "boundedMemory(): a clock that is none",
+    () => make(BoundedMemoryTier, { clock: 5 }),
+    "clock",
+    "a function",
+  ],
 ];
 
 const threadsOf = async (tier: MemoryTier): Promise<string[]> => {
@@ -260,7 +270,7 @@ describe("right calls pass", () => {
       TieredSaver,
     );
     expect(make(TieredSaver, { ...options, archiveAfer: undefined })).toBeInstanceOf(TieredSaver);
-    expect(memory({ maxSize: undefined, forgetAfter: undefined })).toBeInstanceOf(BoundedMemoryTier);
+    expect(boundedMemory({ maxSize: undefined, forgetAfter: undefined })).toBeInstanceOf(BoundedMemoryTier);
     start({ every: "1h", interval: undefined });
   });
 

@@ -1,5 +1,5 @@
 import { MemoryTier } from "@stratigraph/core";
-import { TieredSaver, memory } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory } from "@stratigraph/tiered";
 import { branches, compare, diff, fork, lineage, log, merge, mergeBase } from "@stratigraph/branch";
 import { chat, human, on, textOf } from "./support/graphs.ts";
 
@@ -9,7 +9,7 @@ const day = 86_400_000;
 function stack(): TieredSaver {
   const clock = (): number => Date.now() + 30 * day;
   return new TieredSaver({
-    hot: memory(),
+    hot: boundedMemory(),
     warm: new MemoryTier(),
     cold: new MemoryTier(),
     archiveAfter: "7d",

@@ -22,7 +22,7 @@ const commonNames: OptionNames<CommonConfig> = { setup: true, readThrough: true,
 /** The options that each kind has besides the common ones. */
 const ownNames: { readonly [Name in Kind]: OptionNames<Omit<ConfigsByKind[Name], keyof CommonConfig>> } = {
   memory: { memory: true },
-  folder: { folder: true, schema: true, statementTimeout: true, maxCalls: true },
+  pglite: { pglite: true, schema: true, statementTimeout: true, maxCalls: true },
   postgres: { postgres: true, schema: true, retryFor: true, statementTimeout: true, maxCalls: true },
   redis: { redis: true, ttl: true, refreshOnRead: true, prefix: true, commandTimeout: true },
   warm: {
@@ -49,7 +49,7 @@ const kinds = Object.keys(ownNames) as Kind[];
 /** For each kind: what to pass if its value is undefined. */
 const examples: Readonly<Record<Kind, string>> = {
   memory: "Pass true.",
-  folder: 'Pass the path of a folder, for example ".stratigraph".',
+  pglite: 'Pass the path of a folder, for example ".stratigraph".',
   postgres:
     'Pass a connection string, for example "postgresql://user:password@host:5432/database", or a pg.Pool.',
   redis: 'Pass a URL, for example "redis://host:6379", or a client of ioredis.',
@@ -73,7 +73,7 @@ function adviceOf(kind: Kind): OptionAdvice {
     .filter(([name]) => !Object.hasOwn(ownNames[kind], name))
     .map(([name, other]): [string, string] => [
       name,
-      kind === "warm" && other !== "folder"
+      kind === "warm" && other !== "pglite"
         ? `It belongs to one tier: make it with postgres({ … }) or redis({ … }); a Redis URL may have it, "redis://host?ttl=15m".`
         : `It is an option of { ${other} }.`,
     ]);
@@ -87,7 +87,7 @@ export function checkConfig(config: CheckpointerConfig): CheckedConfig {
       "config",
       // Don't show the value: it may be a connection string with a password.
       config === null ? "null" : Array.isArray(config) ? "an array" : typeof config,
-      'Pass an object, for example { folder: ".stratigraph" } or { postgres: "postgresql://…" }. ' +
+      'Pass an object, for example { pglite: ".stratigraph" } or { postgres: "postgresql://…" }. ' +
         "If it comes from an environment variable, that one isn't set.",
     );
   }
@@ -119,7 +119,9 @@ function noKind(config: object, given: readonly string[]): InvalidOptionError {
       'A stack needs the tier that owns its threads: add warm, for example warm: "postgresql://…".';
     return new InvalidOptionError("config", given.map(shownName).join(", "), advice);
   }
-  const meant = given.flatMap((key) => didYouMean(key, kinds) ?? [])[0];
+  const meant = given.includes("folder")
+    ? "An embedded database in a folder is { pglite }."
+    : given.flatMap((key) => didYouMean(key, kinds) ?? [])[0];
   return new InvalidOptionError(
     "config",
     given.length === 0 ? "nothing" : given.map(shownName).join(", "),

@@ -21,8 +21,8 @@ export interface MemoryConfig extends CommonConfig {
 }
 
 /** In an embedded database in a folder. One process per folder. Needs the package @electric-sql/pglite. */
-export interface FolderConfig extends CommonConfig, DatabaseOptions {
-  readonly folder: string;
+export interface PgliteConfig extends CommonConfig, DatabaseOptions {
+  readonly pglite: string;
 }
 
 /**
@@ -69,7 +69,7 @@ export interface StackConfig
 /** The configs by kind. A kind is named after the option that only it has. */
 export interface ConfigsByKind {
   readonly memory: MemoryConfig;
-  readonly folder: FolderConfig;
+  readonly pglite: PgliteConfig;
   readonly postgres: PostgresConfig;
   readonly redis: RedisConfig;
   readonly warm: StackConfig;
@@ -82,7 +82,7 @@ export type Only<Config> = Config & {
   readonly [Name in Exclude<Names<ConfigsByKind[keyof ConfigsByKind]>, keyof Config>]?: undefined;
 };
 
-/** Where checkpoints are kept: exactly one of `memory`, `folder`, `postgres`, `redis` and `warm`, with its options. */
+/** Where checkpoints are kept: exactly one of `memory`, `pglite`, `postgres`, `redis` and `warm`, with its options. */
 export type CheckpointerConfig = {
   [Kind in keyof ConfigsByKind]: Only<ConfigsByKind[Kind]>;
 }[keyof ConfigsByKind];

@@ -14,7 +14,7 @@ import { checkConfig, type CheckedConfig } from "./checkConfig.ts";
 import type {
   CheckpointerConfig,
   CommonConfig,
-  FolderConfig,
+  PgliteConfig,
   MemoryConfig,
   Only,
   PostgresConfig,
@@ -42,7 +42,7 @@ import { postgresUrl } from "./urls.ts";
  */
 export async function createCheckpointer(config: Only<MemoryConfig>): Promise<MemorySaver>;
 export async function createCheckpointer(
-  config: Only<FolderConfig> | Only<PostgresConfig>,
+  config: Only<PgliteConfig> | Only<PostgresConfig>,
 ): Promise<PostgresSaver>;
 export async function createCheckpointer(config: Only<RedisConfig>): Promise<RedisSaver>;
 export async function createCheckpointer(config: Only<StackConfig>): Promise<TieredSaver>;
@@ -80,8 +80,8 @@ function open({ kind, config }: CheckedConfig): TierSaver {
     case "memory":
       if (config.memory !== true) throw new InvalidOptionError("memory", typeof config.memory, "Pass true.");
       return new MemorySaver(saverOptionsOf(config));
-    case "folder":
-      return openFolder(config);
+    case "pglite":
+      return openPglite(config);
     case "postgres":
       return openPostgres(config);
     case "redis":
@@ -108,12 +108,18 @@ function saverOptionsOf(config: SaverOptions): SaverOptions {
   return pickOptions<SaverOptions>(config, saverOptionNames);
 }
 
-function openFolder({
-  folder,
+function openPglite({
+  pglite: folder,
   setup: _setup,
   readThrough: _readThrough,
   ...options
-}: FolderConfig): PostgresSaver {
+}: PgliteConfig): PostgresSaver {
+  if (typeof folder !== "string" || folder === "" || folder.includes("://"))
+    throw new InvalidOptionError(
+      "pglite",
+      foundIn(folder, "a URL"),
+      "Pass the path of a folder; of a server, write postgres.",
+    );
   return PostgresSaver.embedded(folder, options);
 }
 
@@ -137,7 +143,7 @@ function openPostgres({
   throw new InvalidOptionError(
     "postgres",
     foundIn(source, "text that is no connection string"),
-    'Pass a connection string that begins with postgresql://, a pg.Pool, or a list of them. An embedded database is { folder: "…" }.',
+    'Pass a connection string that begins with postgresql://, a pg.Pool, or a list of them. An embedded database is { pglite: "…" }.',
   );
 }
 

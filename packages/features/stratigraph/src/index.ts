@@ -105,7 +105,7 @@ export { RedisSaver, redis } from "@stratigraph/redis";
 export type { RedisClient, RedisOptions, RedisSaverOptions } from "@stratigraph/redis";
 export { S3Saver, folder, s3 } from "@stratigraph/s3";
 export type { FolderOptions, S3Options, S3SaverOptions } from "@stratigraph/s3";
-export { TierStack, TieredSaver, memory } from "@stratigraph/tiered";
+export { TierStack, TieredSaver, boundedMemory } from "@stratigraph/tiered";
 export type {
   ArchivingOptions,
   BoundedMemoryOptions,
@@ -119,7 +119,7 @@ export type {
 export type {
   CheckpointerConfig,
   CommonConfig,
-  FolderConfig,
+  PgliteConfig,
   MemoryConfig,
   PostgresConfig,
   RedisConfig,

@@ -2,7 +2,7 @@ import { MemoryTier, type Tier, MemorySaver, type SaverOptions, type TierSaver }
 import { pglite, postgres, PostgresSaver } from "@stratigraph/postgres";
 import { redis, RedisSaver } from "@stratigraph/redis";
 import { folder, S3Saver, FolderSaver } from "@stratigraph/s3";
-import { memory } from "@stratigraph/tiered";
+import { boundedMemory } from "@stratigraph/tiered";
 import type { TierSource } from "./config.ts";
 import { fileUrl, memoryUrl, pgliteUrl, postgresUrl, schemeOf } from "./urls.ts";
 
@@ -18,7 +18,7 @@ export function openTier(field: string, source: TierSource, role: Role): Tier {
   switch (schemeOf(field, source)) {
     case "memory": {
       const limits = memoryUrl(field, source, role === "hot");
-      return role === "hot" ? memory(limits) : new MemoryTier();
+      return role === "hot" ? boundedMemory(limits) : new MemoryTier();
     }
     case "pglite":
       return pglite(pgliteUrl(field, source));
@@ -46,8 +46,8 @@ export function openUrl(field: string, url: string, options: SaverOptions = {}):
       memoryUrl(field, url, false);
       return new MemorySaver(options);
     case "pglite": {
-      const { folder, ...inUrl } = pgliteUrl(field, url);
-      return PostgresSaver.embedded(folder, { ...inUrl, ...options });
+      const { path, ...inUrl } = pgliteUrl(field, url);
+      return PostgresSaver.embedded(path, { ...inUrl, ...options });
     }
     case "postgresql": {
       const { server, options: inUrl } = postgresUrl(field, url);

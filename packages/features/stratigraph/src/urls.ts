@@ -112,9 +112,9 @@ export function postgresUrl(field: string, url: string): UrlWithOptions<Postgres
 }
 
 /** The folder and the options that a URL of an embedded database names. @throws InvalidOptionError */
-export function pgliteUrl(field: string, url: string): { readonly folder: string } & DatabaseOptions {
+export function pgliteUrl(field: string, url: string): { readonly path: string } & DatabaseOptions {
   const { server, options } = takeOptions(field, url, databaseNames);
-  return { folder: pathIn(field, server, "pglite:./.stratigraph"), ...options };
+  return { path: pathIn(field, server, "pglite:./.stratigraph"), ...options };
 }
 
 /** The folder that a URL of an archive names. @throws InvalidOptionError */

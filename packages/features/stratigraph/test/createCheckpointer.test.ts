@@ -9,7 +9,7 @@ import {
   fork,
   MemorySaver,
   MemoryTier,
-  memory,
+  boundedMemory,
   postgres,
   PostgresSaver,
   RedisSaver,
@@ -84,10 +84,10 @@ test("threadTags: threads are found by what their configs say", async () => {
 
 test("a folder", async () => {
   const folder = temporaryFolder();
-  await goesOn({ folder });
-  const checkpointer = await createCheckpointer({ folder });
+  await goesOn({ pglite: folder });
+  const checkpointer = await createCheckpointer({ pglite: folder });
   expect(checkpointer).toBeInstanceOf(PostgresSaver);
-  await expect(createCheckpointer({ folder })).rejects.toSatisfy((error) =>
+  await expect(createCheckpointer({ pglite: folder })).rejects.toSatisfy((error) =>
     StratigraphError.is(error, "LOCKED"),
   );
   await checkpointer.end();
@@ -158,7 +158,7 @@ describe.skipIf(!available.postgres && process.env["STRATIGRAPH_TEST_POSTGRES_UR
       const url = await database();
       await goesOn({ hot: "memory:", warm: url });
       const checkpointer = await createCheckpointer({
-        hot: [memory({ maxSize: "1mb" })],
+        hot: [boundedMemory({ maxSize: "1mb" })],
         warm: postgres({ url }),
         consistency: "trusted",
         trustFor: "5s",

@@ -53,7 +53,7 @@ async function countOf(checkpointer: TierSaver, thread_id: string): Promise<numb
 
 describe.each<[string, boolean, () => Promise<CheckpointerConfig>]>([
   ["memory", true, async () => ({ memory: true })],
-  ["folder", true, async () => ({ folder: temporaryFolder() })],
+  ["folder", true, async () => ({ pglite: temporaryFolder() })],
   ["postgres", available.postgres, async () => ({ postgres: await databaseUrl() })],
   [
     "redis",

@@ -34,7 +34,7 @@ test("a config in TypeScript is found from a folder below, and its paths are rel
   const file = await write(
     "stratigraph.config.ts",
     `enum Names { folder = "state" }
-    const checkpointer = await Promise.resolve({ folder: Names.folder as string });
+    const checkpointer = await Promise.resolve({ pglite: Names.folder as string });
     export default { checkpointer, graphs: { agent: "./agent.ts:graph" }, redact: ["messages.*.content"] } satisfies object;`,
   );
   await mkdir(join(folder, "src/deep"), { recursive: true });
@@ -42,7 +42,7 @@ test("a config in TypeScript is found from a folder below, and its paths are rel
     origin: file,
     folder,
     environment: undefined,
-    checkpointer: { folder: join(folder, "state") },
+    checkpointer: { pglite: join(folder, "state") },
     graphs: { agent: "./agent.ts:graph" },
     allow: { cli: ["read", "write", "destroy"], inspector: ["read", "write", "destroy"], mcp: ["read"] },
     redact: ["messages.*.content"],
@@ -54,7 +54,7 @@ test("it isn't looked for above the repository", async () => {
   await mkdir(join(folder, "inner/.git"), { recursive: true });
   const { origin, checkpointer } = await loadConfig({ cwd: join(folder, "inner") });
   expect(origin).toBe("the folder .stratigraph");
-  expect(checkpointer).toEqual({ folder: join(folder, "inner/.stratigraph") });
+  expect(checkpointer).toEqual({ pglite: join(folder, "inner/.stratigraph") });
 });
 
 test("what was named comes before what was found", async () => {
@@ -184,7 +184,7 @@ test("a password in the place of a name, or in JSON that is broken, isn't shown"
   const url = "postgresql://user:secret@host/db";
   const settings = [
     { checkpointer: { [url]: true } },
-    { checkpointer: { folder: "x", [url]: true } },
+    { checkpointer: { pglite: "x", [url]: true } },
     { checkpointer: "memory:", [url]: true },
     { checkpointer: "memory:", graphs: { [url]: "x" } },
     { checkpointer: "memory:", graphs: { [url]: "${PROD_URL}" } },

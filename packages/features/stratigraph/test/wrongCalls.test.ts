@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { tmpdir } from "node:os";
 import {
   createCheckpointer,
-  memory,
+  boundedMemory,
   MemoryTier,
   StratigraphError,
   type CheckpointerConfig,
-  type FolderConfig,
+  type PgliteConfig,
 } from "stratigraph";
 import { describe, expect, test } from "vitest";
 import { expectRefused } from "../../../../test/expectRefused.ts";
@@ -34,7 +34,7 @@ test.each<[string, unknown, string, string]>([
   ["a hot tier's URL without slashes", { hot: "redis:secret", warm }, "hot", "Write redis://host"],
   ["a bucket with one slash", { cold: "s3:/secret", warm }, "cold", "Write s3://bucket"],
   ["a list", [{ memory: true }], "config", "Pass an object"],
-  ["an empty object", {}, "config", "one of memory, folder, postgres, redis, warm"],
+  ["an empty object", {}, "config", "one of memory, pglite, postgres, redis, warm"],
   ["a misspelt kind", { memroy: true }, "config", "Did you mean memory?"],
   ["options without a place", { conflict: "throw" }, "config", 'found "conflict"'],
   ["a URL without a kind", { url: "redis://u:secret@h" }, "config", "Say where checkpoints are kept"],
@@ -47,13 +47,13 @@ test.each<[string, unknown, string, string]>([
   ],
   ["another one, with options", { redis: unset, ttl: "7d" }, "redis", "isn't set"],
   ["a stack's, too", { hot: "memory:", warm: unset }, "warm", "isn't set"],
-  ["a folder's, too", { folder: unset }, "folder", "the path of a folder"],
+  ["a folder's, too", { pglite: unset }, "pglite", "the path of a folder"],
   ["one that is empty", { postgres: "" }, "postgres", "empty text"],
   ["null", { postgres: null }, "postgres", 'found "null"'],
   ["two owners", { memory: true, postgres: "postgresql://h/d" }, "postgres", "one owner"],
   ["an owner beside a stack", { postgres: "postgresql://h/d", warm, hot: "memory:" }, "warm", "one owner"],
   ["a misspelt option", { memory: true, conflcit: "throw" }, "conflcit", "Did you mean conflict?"],
-  ["an option of another kind", { folder, ttl: "1m" }, "ttl", "It is an option of { redis }"],
+  ["an option of another kind", { pglite: folder, ttl: "1m" }, "ttl", "It is an option of { redis }"],
   ["an option of a tier beside a stack", { warm, hot: "memory:", ttl: "1m" }, "ttl", "belongs to one tier"],
   ["a schema beside a stack", { warm, schema: "mine" }, "schema", "belongs to one tier"],
   ["LangGraph's defaultTTL", { redis: "redis://h", defaultTTL: 60 }, "defaultTTL", 'ttl: "60m"'],
@@ -64,7 +64,12 @@ test.each<[string, unknown, string, string]>([
     "password",
     "no such option",
   ],
-  ["retryFor beside a folder", { folder, retryFor: "1s" }, "retryFor", "It is an option of { postgres }"],
+  [
+    "retryFor beside a folder",
+    { pglite: folder, retryFor: "1s" },
+    "retryFor",
+    "It is an option of { postgres }",
+  ],
   ["a cold tier that isn't set", { warm, cold: unset, keepLast: 5 }, "cold", "delete checkpoints for good"],
   [
     "archiveAfter without a stack",
@@ -75,15 +80,16 @@ test.each<[string, unknown, string, string]>([
   ["deleteAfter in days", { postgres: "postgresql://h/d", deleteAfter: 90 }, "deleteAfter", "units"],
   ["deleteAfter of seconds", { memory: true, deleteAfter: "30s" }, "deleteAfter", 'at least "1m"'],
   ["keepLast 0", { redis: "redis://h", keepLast: 0 }, "keepLast", "1 or more"],
-  ["trimAfter without a unit", { folder, trimAfter: "30" }, "trimAfter", "units"],
+  ["trimAfter without a unit", { pglite: folder, trimAfter: "30" }, "trimAfter", "units"],
   ["maintenance of no thread", { memory: true, maxThreads: 0 }, "maxThreads", "1 or more"],
   ["a pause without a unit", { memory: true, pause: 5 }, "pause", "units"],
   ["maxAge", { postgres: "postgresql://h/d", maxAge: "90d" }, "maxAge", "Write deleteAfter"],
   ["every", { memory: true, every: "10m" }, "every", "startMaintenance"],
   ["memory that isn't true", { memory: "yes" }, "memory", "Pass true"],
-  ["an empty folder", { folder: "" }, "folder", "path of a folder"],
-  ["a URL for a folder", { folder: "postgresql://u:secret@h/d" }, "folder", "write postgres"],
-  ["a folder that is no text", { folder: true }, "folder", "path of a folder"],
+  ["an empty folder", { pglite: "" }, "pglite", "path of a folder"],
+  ["a URL for a folder", { pglite: "postgresql://u:secret@h/d" }, "pglite", "write postgres"],
+  ["a folder that is no text", { pglite: true }, "pglite", "path of a folder"],
+  ["a folder without its kind", { folder }, "config", "is { pglite }"],
   ["a folder for a connection string", { postgres: "./data" }, "postgres", "postgresql://"],
   ["a number for a pool", { postgres: 5432 }, "postgres", "pg.Pool"],
   ["no shards", { postgres: [] }, "postgres", "every database"],
@@ -128,7 +134,7 @@ test.each<[string, unknown, string, string]>([
   ],
   ["a hot Redis that expires at no time", { hot: "redis://h?ttl=none", warm }, "ttl", "units"],
   ["a time to drain without a unit", { warm, drainFor: 5 }, "drainFor", "units"],
-  ["a hot tier that is none", { hot: [memory(), {}], warm }, "hot[1]", "Pass a tier"],
+  ["a hot tier that is none", { hot: [boundedMemory(), {}], warm }, "hot[1]", "Pass a tier"],
   ["one replica", { warm, replicas: "postgresql://u:secret@h/d" }, "replicas", "Pass a list"],
   ["a tier in two roles", { hot: warm, warm }, "warm", "same tier as hot"],
   ["a duration without a unit", { redis: "redis://h", ttl: "5" }, "ttl", "units"],
@@ -192,10 +198,10 @@ describe("the compiler", () => {
     // @ts-expect-error an owner beside a stack
     await createCheckpointer({ redis: client, warm });
     // @ts-expect-error maintenance without a stack
-    await createCheckpointer({ folder, archiveAfter: "7d" });
+    await createCheckpointer({ pglite: folder, archiveAfter: "7d" });
     // @ts-expect-error a misspelt option
-    await createCheckpointer({ folder, schmea: "mine" });
-    const config: FolderConfig = { folder };
+    await createCheckpointer({ pglite: folder, schmea: "mine" });
+    const config: PgliteConfig = { pglite: folder };
     await createCheckpointer(config);
     const any: CheckpointerConfig = { redis: client, ttl: "7d" };
     await createCheckpointer(any);
@@ -222,7 +228,7 @@ describe("a wait of over a day, which timers would take for no wait at all,", ()
         }),
     ],
     ["pause", () => createCheckpointer({ memory: true, pause: wait })],
-    ["statementTimeout", () => createCheckpointer({ folder, statementTimeout: wait })],
+    ["statementTimeout", () => createCheckpointer({ pglite: folder, statementTimeout: wait })],
     ["commandTimeout", () => createCheckpointer({ redis: "redis://h", commandTimeout: wait })],
     ["breaker.timeout", () => createCheckpointer({ warm, breaker: { timeout: wait } })],
     ["breaker.coldTimeout", () => createCheckpointer({ warm, breaker: { coldTimeout: wait } })],

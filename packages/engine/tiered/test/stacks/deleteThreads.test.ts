@@ -1,7 +1,7 @@
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { s3 } from "@stratigraph/s3";
-import { TieredSaver, TierStack, memory } from "@stratigraph/tiered";
+import { TieredSaver, TierStack, boundedMemory } from "@stratigraph/tiered";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { openBucket } from "../../../s3/test/support/bucket.ts";
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 function open(): TieredSaver {
   return new TieredSaver({
-    hot: [memory(), redis({ ...shared, ttl: "5m" })],
+    hot: [boundedMemory(), redis({ ...shared, ttl: "5m" })],
     warm: postgres({ url: database.url }),
     cold: s3({ client: bucket.client, bucket: bucket.bucket }),
     archiveAfter: "0s",
@@ -182,7 +182,7 @@ test("a filter over 1,000 threads of a stack costs a few statements", async () =
   const pool = new CountedPool({ connectionString: database.url, max: 4 });
   const warm = postgres({ pool });
   const stack = new TierStack({ hot: redis({ ...shared, ttl: "5m" }), warm });
-  const saver = new TieredSaver({ hot: memory(), warm });
+  const saver = new TieredSaver({ hot: boundedMemory(), warm });
   await stack.setup();
   await Promise.all(Array.from({ length: 1000 }, (_, n) => put(saver, `t${n}`, 1, n)));
   const limit = 1000;

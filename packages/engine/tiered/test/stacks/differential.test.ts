@@ -2,7 +2,7 @@ import { MemoryTier } from "@stratigraph/core";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { testDifferential } from "@stratigraph/testing";
-import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../../../test/servers/shared.ts";
 import { sparser } from "../../../../../test/rounds.ts";
 
@@ -14,7 +14,7 @@ interface Place {
 }
 
 const stacks: Record<string, (at: Place) => TieredSaverOptions> = {
-  "memory>postgres": (at) => ({ hot: memory(), warm: postgres({ url: at.database.url }) }),
+  "memory>postgres": (at) => ({ hot: boundedMemory(), warm: postgres({ url: at.database.url }) }),
   "redis>postgres": (at) => ({
     hot: redis({ ...at.redis, ttl: "5m" }),
     warm: postgres({ url: at.database.url }),
@@ -68,7 +68,7 @@ for (const restoreOn of ["read", "write"] as const) {
     `memory>memory>memory, archived before every read, restored on ${restoreOn}`,
     async () => {
       const saver = new ArchivingSaver({
-        hot: memory(),
+        hot: boundedMemory(),
         warm: new MemoryTier(),
         cold: new MemoryTier(),
         archiveAfter: "0s",

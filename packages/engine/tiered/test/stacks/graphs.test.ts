@@ -1,7 +1,7 @@
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { testGraphs, testPromises } from "@stratigraph/testing";
-import { TieredSaver, memory, type TierStackOptions } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory, type TierStackOptions } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../../../test/servers/shared.ts";
 import { sparser } from "../../../../../test/rounds.ts";
 
@@ -30,7 +30,7 @@ const open = {
     consistency: "trusted",
     breaker: { timeout: "10s" },
   }),
-  memoryAndRedis: (at: Place): TierStackOptions => ({ hot: [memory(), hotRedis(at)], warm: warm(at) }),
+  memoryAndRedis: (at: Place): TierStackOptions => ({ hot: [boundedMemory(), hotRedis(at)], warm: warm(at) }),
 };
 
 function graphsInTwoProcesses(name: string, options: (at: Place) => TierStackOptions): void {

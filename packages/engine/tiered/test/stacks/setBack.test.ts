@@ -1,5 +1,5 @@
 import { MemoryTier } from "@stratigraph/core";
-import { TieredSaver, memory } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory } from "@stratigraph/tiered";
 import { setBackTier, type SetBackTier } from "../../../../../test/setBack/setBackTier.ts";
 import { testSetBack, type SetBackStorage } from "../../../../../test/setBack/testSetBack.ts";
 
@@ -18,7 +18,7 @@ function stack(
     const idle = async (): Promise<unknown> => await Promise.all(savers.map(({ tier }) => tier.idle()));
     return {
       open: async (options) => {
-        const tiers = { hot: [memory(), hot], warm, ...others };
+        const tiers = { hot: [boundedMemory(), hot], warm, ...others };
         const saver = new TieredSaver({ ...tiers, consistency, clock: () => now, ...options });
         savers.push(saver);
         return saver;

@@ -14,7 +14,7 @@ import type { Done, Effect, Orders, Point } from "./message.ts";
 const orders = JSON.parse(process.argv[2]!) as Orders;
 const { url, hot } = orders;
 const checkpointer = await createCheckpointer(
-  hot !== undefined ? { hot, warm: url } : url.startsWith("postgres") ? { postgres: url } : { folder: url },
+  hot !== undefined ? { hot, warm: url } : url.startsWith("postgres") ? { postgres: url } : { pglite: url },
 );
 
 /** What each thread's tools have done since its last claim: tells a claim from a record. */

@@ -37,7 +37,7 @@ const all: readonly (readonly [name: string, open: () => Promise<OpenedSaver>])[
     async () => {
       const folder = mkdtempSync(join(tmpdir(), "journal-"));
       const remove = async () => rmSync(folder, { recursive: true, force: true });
-      return await opened({ folder: join(folder, "database") }, remove);
+      return await opened({ pglite: join(folder, "database") }, remove);
     },
   ],
   ["PostgreSQL", openPostgres],

@@ -63,7 +63,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
   const inVariable = variable("STRATIGRAPH_URL", 'such as "postgresql://host/database"');
   const origin = inVariable === undefined ? "the folder .stratigraph" : "STRATIGRAPH_URL";
   if (environment !== undefined) throw noEnvironment(environment, origin);
-  const checkpointer = inVariable ?? { folder: join(cwd, ".stratigraph") };
+  const checkpointer = inVariable ?? { pglite: join(cwd, ".stratigraph") };
   return complete(origin, cwd, undefined, { checkpointer });
 }
 
@@ -239,7 +239,7 @@ function findConfig(from: string): string | undefined {
 function rebase(folder: string, config: CheckpointerConfig | string): CheckpointerConfig | string {
   if (typeof config === "string") return rebaseUrl(folder, config);
   const rebased = Object.entries(config).map(([name, value]: [string, unknown]) => {
-    if (name === "folder" && typeof value === "string") return [name, resolve(folder, value)];
+    if (name === "pglite" && typeof value === "string") return [name, resolve(folder, value)];
     if (["hot", "warm", "cold", "replicas"].includes(name)) return [name, rebaseSources(folder, value)];
     return [name, value];
   });

@@ -9,9 +9,9 @@ import { canAsk, writeLine, type Terminal } from "./terminal.ts";
 
 /** The storages that the question offers. */
 const storages = {
-  folder: {
+  pglite: {
     label: "an embedded database in the folder .stratigraph (no server)",
-    code: '{ folder: ".stratigraph" }',
+    code: '{ pglite: ".stratigraph" }',
     needs: ["@electric-sql/pglite"],
   },
   postgres: {
@@ -61,11 +61,11 @@ async function init(terminal: Terminal, yes: boolean): Promise<ExitCode> {
   const { cwd, env, stderr, stdout } = terminal;
   const project = await projectIn(cwd);
   const file = join(cwd, project.usesTypeScript ? "stratigraph.config.ts" : "stratigraph.config.mjs");
-  const suggested: Storage = (env["DATABASE_URL"] ?? "") === "" ? "folder" : "postgres";
+  const suggested: Storage = (env["DATABASE_URL"] ?? "") === "" ? "pglite" : "postgres";
   const chosen = yes || !canAsk(terminal) ? suggested : await ask(terminal, suggested);
   if (chosen === undefined) return exitCodes.failed;
   await write(file, chosen);
-  if (chosen === "folder") await ignoreFolder(cwd);
+  if (chosen === "pglite") await ignoreFolder(cwd);
   await writeLine(stdout, file);
   const missing = ["stratigraph", ...storages[chosen].needs].filter(
     (name) => !project.dependencies.has(name),

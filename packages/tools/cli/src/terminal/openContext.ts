@@ -115,7 +115,7 @@ function refuseMissingFolder(checkpointer: LoadedConfig["checkpointer"], effect:
   const folder =
     typeof checkpointer === "string"
       ? /^(?:pglite|file):([^?]*)/i.exec(checkpointer)?.[1]
-      : (checkpointer as { folder?: string }).folder;
+      : (checkpointer as { pglite?: string }).pglite;
   if (folder === undefined || existsSync(folder)) return;
   const message =
     `There is nothing in ${folder} yet: the folder doesn't exist. Run the agent first, name another storage ` +

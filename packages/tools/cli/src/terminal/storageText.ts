@@ -9,8 +9,8 @@ export function storageText({ checkpointer, origin }: LoadedConfig): string {
 /** The storage itself, for people: its URL without login and query, or its folder; the config's origin if it has neither. */
 export function storageName({ checkpointer, origin }: LoadedConfig): string {
   if (typeof checkpointer !== "string") {
-    const { folder, memory } = checkpointer as { folder?: unknown; memory?: unknown };
-    if (typeof folder === "string") return folder;
+    const { pglite, memory } = checkpointer as { pglite?: unknown; memory?: unknown };
+    if (typeof pglite === "string") return pglite;
     if (memory !== undefined) return "memory";
   }
   const source = typeof checkpointer === "string" ? checkpointer : ownerOf({ ...checkpointer });

@@ -110,7 +110,7 @@ test.each([
   ["postgresql://ada:12/34@db.example/agents", "--url"],
   ["memory:?maxSize=1mb", "memory"],
   ["pglite:./threads?schema=x", "./threads"],
-  [{ folder: "/var/threads" }, "/var/threads"],
+  [{ pglite: "/var/threads" }, "/var/threads"],
   [{ hot: "memory:", warm: "postgresql://ada:secret@db.example/agents" }, "postgresql://db.example/agents"],
   [{ memory: true as const }, "memory"],
 ])("of %j the page shows %s", (checkpointer, shown) => {

@@ -1,7 +1,7 @@
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
-import { TieredSaver, memory, type Consistency } from "@stratigraph/tiered";
+import { TieredSaver, boundedMemory, type Consistency } from "@stratigraph/tiered";
 import { race } from "../../../../../../test/race/racer.ts";
 
 const [name, consistency, durability, url, redisUrl, keyPrefix] = process.argv.slice(2) as [
@@ -27,7 +27,7 @@ race({
   name,
   durability,
   saver: new TieredSaver({
-    hot: [memory(), redis({ url: redisUrl, prefix: keyPrefix, ttl: "5m" })],
+    hot: [boundedMemory(), redis({ url: redisUrl, prefix: keyPrefix, ttl: "5m" })],
     warm: postgres({ url }),
     consistency,
   }),
