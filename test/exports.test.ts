@@ -81,13 +81,23 @@ test("what users can import is little enough to be learnt", async () => {
   expect(values.length).toBeLessThanOrEqual(170);
 });
 
-test("a public name means one thing: no two packages have one of their own by it", () => {
-  const { stratigraph: _handedOn, ...listed } = JSON.parse(readFileSync(snapshotFile, "utf8")) as Record<
+test("a public name means one thing: no two packages have one of their own by it, nor by its plural", () => {
+  const { stratigraph, ...listed } = JSON.parse(readFileSync(snapshotFile, "utf8")) as Record<
     string,
     Exports
   >;
-  const names = Object.values(listed).flatMap(({ values, types }) => [...values, ...types]);
+  const named = Object.entries(listed).flatMap(([door, { values, types }]) =>
+    [...values, ...types].map((name) => ({ name, home: door.split("/")[0] })),
+  );
+  const names = named.map(({ name }) => name);
   expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
+  // What stratigraph hands on is another package's; the rest is its own.
+  for (const name of [...stratigraph!.values, ...stratigraph!.types])
+    if (!names.includes(name)) named.push({ name, home: "stratigraph" });
+  const plurals = named.filter(({ name, home }) =>
+    named.some((other) => other.name === `${name}s` && other.home !== home),
+  );
+  expect(plurals).toEqual([]);
 });
 
 test("core imports only the Node built-ins on the list", () => {

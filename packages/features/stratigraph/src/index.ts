@@ -132,7 +132,7 @@ export type { LoadConfigOptions, LoadedConfig } from "./settings/loadConfig.ts";
 export {
   defineConfig,
   env,
-  type Effect,
+  type Access,
   type EnvironmentConfig,
   type GraphSource,
   type JournalKeys,

@@ -9,7 +9,7 @@ import { checkSettings } from "./checkSettings.ts";
 import { InvalidConfigError } from "./invalidConfigError.ts";
 import { fillPlaceholders } from "./placeholders.ts";
 import { settle } from "./settle.ts";
-import type { Effect, EnvironmentConfig, JournalKeys, StratigraphConfig } from "./stratigraphConfig.ts";
+import type { Access, EnvironmentConfig, JournalKeys, StratigraphConfig } from "./stratigraphConfig.ts";
 import { existsSync } from "node:fs";
 
 /** Options of {@link loadConfig}. */
@@ -39,7 +39,7 @@ export interface LoadedConfig {
   /** Graphs by name: a file and what it exports, separated by the last colon. */
   readonly graphs: Readonly<Record<string, string>>;
   /** What each front may do; for the inspector, what it can be made to allow. */
-  readonly allow: Readonly<Record<"cli" | "inspector" | "mcp", readonly Effect[]>>;
+  readonly allow: Readonly<Record<"cli" | "inspector" | "mcp", readonly Access[]>>;
   readonly redact: readonly string[];
   readonly journal: JournalKeys | undefined;
 }
@@ -195,7 +195,7 @@ async function graphsOfLangGraph(folder: string): Promise<EnvironmentConfig["gra
   }
 }
 
-const everything: readonly Effect[] = ["read", "write", "destroy"];
+const everything: readonly Access[] = ["read", "write", "destroy"];
 
 function complete(
   origin: string,

@@ -1,7 +1,7 @@
 import type { CheckpointerConfig } from "../config.ts";
 
 /** What an operation may do: read threads, write to them, or take something away for good. */
-export type Effect = "read" | "write" | "destroy";
+export type Access = "read" | "write" | "destroy";
 
 /** Where a graph is: `./src/agent.ts:graph`, a file and what it exports; as in langgraph.json. */
 export type GraphSource = string | { readonly path: string };
@@ -18,9 +18,9 @@ export interface EnvironmentConfig {
    */
   readonly allow?:
     | {
-        readonly cli?: readonly Effect[] | undefined;
-        readonly inspector?: readonly Effect[] | undefined;
-        readonly mcp?: readonly Effect[] | undefined;
+        readonly cli?: readonly Access[] | undefined;
+        readonly inspector?: readonly Access[] | undefined;
+        readonly mcp?: readonly Access[] | undefined;
       }
     | undefined;
   /** Paths of values that no front shows, such as `messages.*.content`; `*` stands for any name or index. Default: none. */

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { Effect, InputOf, OperationName, OutputOf } from "../../src/operations/index.ts";
+import type { Access, InputOf, OperationName, OutputOf } from "../../src/operations/index.ts";
 import { search, type Query } from "../router.ts";
 import { tokenHeaders } from "./token.ts";
 
@@ -10,12 +10,12 @@ export interface Session {
   readonly storage: string;
   /** Where its settings came from. */
   readonly origin: string;
-  readonly allow: readonly Effect[];
+  readonly allow: readonly Access[];
   /** Names of the graphs that what-if can run. */
   readonly graphs: readonly string[];
   readonly operations: readonly {
     readonly name: string;
-    readonly effect: Effect;
+    readonly effect: Access;
     readonly summary: string;
   }[];
 }
@@ -52,7 +52,7 @@ export const returns = signal(0);
 export const tokenRefused = signal(false);
 
 /** Whether the server lets this page do something. */
-export function may(effect: Effect): boolean {
+export function may(effect: Access): boolean {
   return session.value?.allow.includes(effect) ?? false;
 }
 

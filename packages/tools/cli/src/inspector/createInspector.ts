@@ -11,7 +11,7 @@ import { checkInspectorOptions, type InspectorOptions } from "./options.ts";
 import { answerPage, builtPage } from "./page/answerPage.ts";
 import { Running } from "./running.ts";
 import { sharedContext } from "./sharedContext.ts";
-import type { Effect, Operation } from "../operations/index.ts";
+import type { Access, Operation } from "../operations/index.ts";
 import { version } from "../version.ts";
 
 /** An inspector without a server of its own. */
@@ -87,7 +87,7 @@ export interface Session {
   readonly storage: string;
   /** Where the settings came from, for people. */
   readonly origin: string;
-  readonly allow: readonly Effect[];
+  readonly allow: readonly Access[];
   readonly graphs: readonly string[];
   readonly operations: readonly Pick<Operation, "name" | "effect" | "summary">[];
 }

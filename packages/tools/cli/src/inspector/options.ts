@@ -1,6 +1,6 @@
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
-import type { Context, Effect } from "../operations/index.ts";
+import type { Context, Access } from "../operations/index.ts";
 import { Redaction } from "../operations/values/redaction.ts";
 
 /** What an inspector shows, and what it may do. */
@@ -8,7 +8,7 @@ export interface InspectorOptions {
   /** The saver of the storage, or a function that opens it. After a failure the function is called again. The caller closes the saver. */
   readonly saver: TierSaver | (() => Promise<TierSaver>);
   /** What the page may do. Default: only "read". */
-  readonly allow?: readonly Effect[] | undefined;
+  readonly allow?: readonly Access[] | undefined;
   /** The token by which requests prove that they come from the page; at least 16 characters. Default: a random one. */
   readonly token?: string | undefined;
   /** Names of hosts, besides those of loopback, under which the inspector is reached. Default: none. "*": any IP address. */
@@ -55,7 +55,7 @@ const names: OptionNames<InspectorOptions> = {
 /** How many characters a chosen token must have at least. */
 const leastToken = 16;
 
-const effects: ReadonlySet<unknown> = new Set<Effect>(["read", "write", "destroy"]);
+const effects: ReadonlySet<unknown> = new Set<Access>(["read", "write", "destroy"]);
 
 /** @throws InvalidOptionError */
 export function checkInspectorOptions(options: InspectorOptions): void {

@@ -3,7 +3,7 @@ export type { RunnableGraph, StateLike, TaskSnapshot } from "./run/runnableGraph
 export type { AddressInput, ResolvedPoint } from "./table/address.ts";
 export type { Context, Progress } from "./table/context.ts";
 export type { RunEvent } from "./table/events.ts";
-export { operation, type Effect, type Group, type Operation } from "./table/operation.ts";
+export { operation, type Access, type Group, type Operation } from "./table/operation.ts";
 export { operations, type InputOf, type OperationName, type OutputOf } from "./table/operations.ts";
 export { InvalidInputError, runOperation } from "./table/runOperation.ts";
 export type { CutRecord } from "./values/cut.ts";

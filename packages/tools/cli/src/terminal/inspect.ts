@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { Command } from "commander";
-import type { Effect } from "../operations/index.ts";
+import type { Access } from "../operations/index.ts";
 import { InvalidOptionError, StratigraphError, type LoadedConfig } from "stratigraph";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { Interruption } from "./interruption.ts";
@@ -21,7 +21,7 @@ interface InspectFlags {
 /** How long storages may take to be closed after Ctrl-C, in milliseconds. */
 const closeMs = 10_000;
 
-const rights: Readonly<Record<Effect, string>> = {
+const rights: Readonly<Record<Access, string>> = {
   read: "look at threads",
   write: "change threads",
   destroy: "delete and repair them",
@@ -101,8 +101,8 @@ async function serve(flags: InspectFlags, settings: Settings, terminal: Terminal
 }
 
 /** @throws InvalidOptionError */
-function effectsOf(allow: readonly string[]): Effect[] {
-  const asked = new Set<Effect>(["read"]);
+function effectsOf(allow: readonly string[]): Access[] {
+  const asked = new Set<Access>(["read"]);
   for (const text of allow.map((each) => each.trim())) {
     if (!Object.hasOwn(rights, text))
       throw new InvalidOptionError(
@@ -110,17 +110,17 @@ function effectsOf(allow: readonly string[]): Effect[] {
         text,
         "Write --allow write, --allow destroy, or --allow write,destroy.",
       );
-    asked.add(text as Effect);
+    asked.add(text as Access);
   }
   return [...asked];
 }
 
 /** Returns `asked` if all of it is allowed. @throws StratigraphError "ACCESS_DENIED" */
 function allowed(
-  asked: readonly Effect[],
+  asked: readonly Access[],
   { readOnly }: Settings,
   { allow, origin }: LoadedConfig,
-): readonly Effect[] {
+): readonly Access[] {
   for (const effect of asked) {
     const by =
       readOnly === true && effect !== "read"
@@ -138,7 +138,7 @@ function allowed(
 
 async function announce(
   url: string,
-  allow: readonly Effect[],
+  allow: readonly Access[],
   config: LoadedConfig,
   { json, output, quiet }: Settings,
   { stdout, stderr }: Terminal,

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Context, Effect, Progress, RunEvent } from "../operations/index.ts";
+import type { Context, Access, Progress, RunEvent } from "../operations/index.ts";
 import { NotFoundError, StratigraphError, type LoadedConfig, type TierSaver } from "stratigraph";
 import { loadConfig, openCheckpointer } from "stratigraph/internal";
 import type { Settings } from "./settings.ts";
@@ -21,7 +21,7 @@ export interface ContextOptions {
   readonly terminal: Terminal;
   readonly settings: Settings;
   /** Storages are set up before an operation writes to them, and left unchanged if it only reads. */
-  readonly effect: Effect;
+  readonly effect: Access;
   readonly signal: AbortSignal;
   readonly progress: (progress: Progress) => void;
   readonly emit?: ((event: RunEvent) => void) | undefined;
@@ -95,7 +95,7 @@ async function configOf(place: string, settings: Settings, terminal: Terminal): 
     : await loadConfig({ ...where, url: undefined, environment: place });
 }
 
-async function ready({ checkpointer }: LoadedConfig, effect: Effect): Promise<TierSaver> {
+async function ready({ checkpointer }: LoadedConfig, effect: Access): Promise<TierSaver> {
   refuseMissingFolder(checkpointer, effect);
   const saver = openCheckpointer(checkpointer);
   const setsUp = effect !== "read" && (typeof checkpointer === "string" || checkpointer.setup !== false);
@@ -110,7 +110,7 @@ async function ready({ checkpointer }: LoadedConfig, effect: Effect): Promise<Ti
 }
 
 /** An operation that only reads must not create a missing folder. */
-function refuseMissingFolder(checkpointer: LoadedConfig["checkpointer"], effect: Effect): void {
+function refuseMissingFolder(checkpointer: LoadedConfig["checkpointer"], effect: Access): void {
   if (effect !== "read") return;
   const folder =
     typeof checkpointer === "string"

@@ -3,7 +3,7 @@ import {
   operations as table,
   runOperation,
   type Context,
-  type Effect,
+  type Access,
   type Operation,
 } from "../../operations/index.ts";
 import { checkedInput } from "../../operations/table/runOperation.ts";
@@ -20,7 +20,7 @@ const reportMs = 200;
 /** What {@link answerOperation} needs to run operations. */
 export interface OperationHost {
   readonly context: SharedContext;
-  readonly allow: readonly Effect[];
+  readonly allow: readonly Access[];
   readonly running: Running;
   readonly onError: (error: unknown) => void;
 }
@@ -66,7 +66,7 @@ async function inputOf(operation: Operation, request: Request): Promise<Record<s
 function refuseForbidden(
   operation: Operation,
   input: Readonly<Record<string, unknown>>,
-  allow: readonly Effect[],
+  allow: readonly Access[],
 ): void {
   const { name, effect } = operation;
   const needed = staysDry(operation, input) ? "read" : effect;

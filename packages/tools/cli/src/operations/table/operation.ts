@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Context } from "./context.ts";
 
 /** What an operation does to stored threads: reads them, writes to them, or removes something for good. */
-export type Effect = "read" | "write" | "destroy";
+export type Access = "read" | "write" | "destroy";
 
 /** The heading under which an operation is listed. */
 export type Group = "look" | "change" | "storage" | "transfer";
@@ -16,7 +16,7 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodO
   readonly name: string;
   /** One sentence. */
   readonly summary: string;
-  readonly effect: Effect;
+  readonly effect: Access;
   readonly group: Group;
   /** Input fields that a command line takes by position, in this order. If the last one is a list, it takes all remaining words. */
   readonly args?: readonly string[];
