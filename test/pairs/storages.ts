@@ -44,7 +44,7 @@ function memory(world: World, name: string): Reached {
 
 function bounded(world: World): Reached {
   const server = world.machine("hot");
-  const shelf = new RecordedTier((clock) => new BoundedMemoryTier({ forgetAfter: "15m", clock }));
+  const shelf = new RecordedTier((clock) => new BoundedMemoryTier({ forgetAfter: "15m" }, clock));
   return { shelf, reach: (process) => world.connect(process, server, shelf.tier) };
 }
 

@@ -10,7 +10,7 @@ test("a hot tier that is silent costs two timeouts, is tried again ever more sel
     const ledger = new Ledger("t");
     const process = world.machine("process");
     await ledger.turn(site.before());
-    const saver = site.open(process, { clock: Date.now });
+    const saver = site.open(process, {}, Date.now);
     const triedMs: number[] = [];
     const silence = async (): Promise<void> => {
       for (;;) {

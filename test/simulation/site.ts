@@ -33,11 +33,11 @@ export class Site {
   }
 
   /** A saver of a process. Its archiver takes every thread for idle. */
-  open(process: Machine, options: Partial<TieredSaverOptions> = {}): TieredSaver {
+  open(process: Machine, options: Partial<TieredSaverOptions> = {}, now?: () => number): TieredSaver {
     const warm = this.#world.connect(process, this.warm, this.tiers.warm, this.#without);
     const hot = this.#world.connect(process, this.hot, this.tiers.hot);
     const cold = this.#world.connect(process, this.cold, this.tiers.cold);
-    return process.run(() => opened({ hot, warm, cold, ...options }));
+    return process.run(() => opened({ hot, warm, cold, ...options }, now));
   }
 
   /** A saver for what happened before: no schedule changes anything of it. */
@@ -46,9 +46,9 @@ export class Site {
   }
 }
 
-function opened(options: TieredSaverOptions): TieredSaver {
+function opened(options: TieredSaverOptions, now = (): number => Date.now() + monthMs): TieredSaver {
   const stack = { conflict: "throw", archiveAfter: "7d", pause: "0ms" } as const;
-  return new TieredSaver({ ...stack, clock: () => Date.now() + monthMs, ...options });
+  return new TieredSaver({ ...stack, ...options }, now);
 }
 
 /** What a process loads only once is loaded outside of virtual time. */

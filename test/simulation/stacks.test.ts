@@ -26,7 +26,7 @@ describe.each([
         ) as [Machine, Machine, Machine, Machine, Machine];
         const writers = [a, b].map((process) =>
           process.finish(async () => {
-            const saver = site.open(process, { ...options, clock: Date.now });
+            const saver = site.open(process, options, Date.now);
             if (process === a) await world.pass(10_000);
             for (let n = 0; n < 3; n += 1) {
               await ledger.turn(saver, [`${process.name} ${n}`]);

@@ -5,7 +5,7 @@ import { Site, warmUp } from "./site.ts";
 
 beforeAll(warmUp);
 
-const trusted = { consistency: "trusted", clock: () => Date.now() } as const;
+const trusted = { consistency: "trusted" } as const;
 /** Whether a call reads a namespace's state, to renew the copy of it. */
 const reads = ({ args: [at] }: WireCall): boolean => (at as { namespace: string }).namespace === "";
 
@@ -40,7 +40,7 @@ test.each(["peek", "adopt"])(
       const site = new Site(world);
       const ledger = new Ledger("t");
       const ours = world.machine("ours");
-      const saver = site.open(ours, trusted);
+      const saver = site.open(ours, trusted, Date.now);
       await ledger.turn(saver);
       await world.pass(61_000);
       let nth = method === "peek" ? 2 : 1;
@@ -53,7 +53,7 @@ test.each(["peek", "adopt"])(
       await renewing.release();
       await world.pass(1);
       // A copy that is under way can't be called back: another process may believe it until the next one comes.
-      const other = site.open(world.machine("other"), trusted);
+      const other = site.open(world.machine("other"), trusted, Date.now);
       for (const each of method === "peek" ? [other, saver] : [saver])
         expect((await each.getTuple(configOf("t")))?.checkpoint.id).toBe(second);
     });
@@ -65,7 +65,7 @@ test("a copy is believed for a minute from when the warm tier was asked, however
     const site = new Site(world);
     const ledger = new Ledger("t");
     const ours = world.machine("ours");
-    const saver = site.open(ours, trusted);
+    const saver = site.open(ours, trusted, Date.now);
     await ledger.turn(saver);
     await world.pass(61_000);
     let nth = 2;
@@ -87,7 +87,7 @@ test("a deletion that is done says so, though the warm tier can't be asked again
     const site = new Site(world);
     const ledger = new Ledger("t");
     const ours = world.machine("ours");
-    const saver = site.open(ours, trusted);
+    const saver = site.open(ours, trusted, Date.now);
     await ledger.turn(saver);
     await world.pass(1000);
     const deleted = world.hold("deleteUnchanged", { from: ours, to: site.warm });
@@ -98,6 +98,6 @@ test("a deletion that is done says so, though the warm tier can't be asked again
     await lost.fail();
     await deleting;
     await ledger.checkGone(saver);
-    await ledger.checkGone(site.open(world.machine("other"), trusted));
+    await ledger.checkGone(site.open(world.machine("other"), trusted, Date.now));
   });
 });

@@ -58,14 +58,16 @@ export interface ThreadFigures {
 export async function job(input: ArchiveInput): Promise<ArchiveResult> {
   const cold = countedS3(input.s3);
   const open = (options: Partial<TieredSaverOptions> = {}): TieredSaver =>
-    new TieredSaver({
-      warm: postgres({ url: input.url, schema: input.schema }),
-      cold: cold.tier,
-      archiveAfter: "0s",
-      pause: "0ms",
-      clock: () => Date.now() + 120_000,
-      ...options,
-    });
+    new TieredSaver(
+      {
+        warm: postgres({ url: input.url, schema: input.schema }),
+        cold: cold.tier,
+        archiveAfter: "0s",
+        pause: "0ms",
+        ...options,
+      },
+      () => Date.now() + 120_000,
+    );
   const saver = open();
   await saver.setup();
 

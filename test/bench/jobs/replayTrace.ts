@@ -1,5 +1,5 @@
 import { MemoryTier, type Tier } from "@stratigraph/core";
-import { TierStack, boundedMemory } from "@stratigraph/tiered";
+import { BoundedMemoryTier, TierStack } from "@stratigraph/tiered";
 import { generateTrace, type ThreadUse, type TraceShape } from "../generateTrace.ts";
 
 /** How long copies stay in one replay. */
@@ -39,8 +39,8 @@ export async function job({ trace, replays }: ReplayInput): Promise<ReplayResult
 async function replay(uses: readonly ThreadUse[], { adaptiveTtl, ttlMs }: Replayed): Promise<ReplayResult> {
   let nowMs = 0;
   const clock = (): number => nowMs;
-  const hot = boundedMemory({ maxSize: "8gb", forgetAfter: `${ttlMs}ms`, clock });
-  const stack = new TierStack({ hot, warm: new MemoryTier(clock), adaptiveTtl, clock });
+  const hot = new BoundedMemoryTier({ maxSize: "8gb", forgetAfter: `${ttlMs}ms` }, clock);
+  const stack = new TierStack({ hot, warm: new MemoryTier(clock), adaptiveTtl }, clock);
   /** How many checkpoints each thread has. */
   const heads = new Map<string, number>();
   const learnedMs = uses.at(-1)!.atMs / 3;

@@ -47,11 +47,9 @@ export interface BoundedMemoryOptions {
   readonly maxSize?: Size | undefined;
   /** Threads that weren't used for this long are forgotten. Default "15m". */
   readonly forgetAfter?: Duration | undefined;
-  /** The time in milliseconds since 1970, for tests. Default Date.now. */
-  readonly clock?: (() => number) | undefined;
 }
 
-const names: OptionNames<BoundedMemoryOptions> = { maxSize: true, forgetAfter: true, clock: true };
+const names: OptionNames<BoundedMemoryOptions> = { maxSize: true, forgetAfter: true };
 const advice: OptionAdvice = {
   ttl: "Write forgetAfter.",
   max: "Write maxSize, in bytes.",
@@ -92,14 +90,12 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser, ThreadExp
   /** When all threads were last looked at, in milliseconds since 1970. */
   #lookedMs = Number.NEGATIVE_INFINITY;
 
-  /** @throws InvalidOptionError */
-  constructor(options: BoundedMemoryOptions = {}) {
+  /** @param now the clock, for tests: milliseconds since 1970 @throws InvalidOptionError */
+  constructor(options: BoundedMemoryOptions = {}, now: () => number = Date.now) {
     checkOptions("memory", options, names, advice);
     this.#maxBytes = bytesOf("maxSize", options.maxSize ?? "256mb");
     this.#forgetAfterMs = msOf("forgetAfter", options.forgetAfter ?? "15m");
-    this.#now = options.clock ?? Date.now;
-    if (typeof this.#now !== "function")
-      throw new InvalidOptionError("clock", typeof this.#now, "Pass a function that answers milliseconds.");
+    this.#now = now;
     this.#longestIdleMs = this.#forgetAfterMs;
     if (this.#maxBytes < 1)
       throw new InvalidOptionError("maxSize", options.maxSize, "Use a size above 0, or leave the tier out.");

@@ -85,8 +85,6 @@ export interface TierStackOptions {
   readonly drainFor?: Duration | undefined;
   /** How long `end()` then waits for each tier to end. They end at the same time. Default "15s". */
   readonly endFor?: Duration | undefined;
-  /** The time in milliseconds since 1970, for tests. Default Date.now. */
-  readonly clock?: (() => number) | undefined;
 }
 
 /** Options with every default filled in. */
@@ -104,7 +102,6 @@ export interface ResolvedStack {
   readonly queue: QueueLimits;
   readonly drainForMs: number;
   readonly endForMs: number;
-  readonly now: () => number;
 }
 
 export const stackNames: OptionNames<TierStackOptions> = {
@@ -120,7 +117,6 @@ export const stackNames: OptionNames<TierStackOptions> = {
   queue: true,
   drainFor: true,
   endFor: true,
-  clock: true,
 };
 const breakerNames: OptionNames<BreakerOptions> = {
   timeout: true,
@@ -161,7 +157,7 @@ export function resolveStack(options: TierStackOptions): ResolvedStack {
   checkOptions("TierStack", options, stackNames, tierStackAdvice);
   if (options === undefined)
     throw new InvalidOptionError("options", "nothing", "Pass { warm } and what else the stack has.");
-  const { consistency = "verified", restoreOn = "read", adaptiveTtl = false, clock = Date.now } = options;
+  const { consistency = "verified", restoreOn = "read", adaptiveTtl = false } = options;
   const hot = options.hot === undefined ? [] : isList(options.hot) ? [...options.hot] : [options.hot];
   if (options.replicas !== undefined && !Array.isArray(options.replicas))
     throw new InvalidOptionError("replicas", typeof options.replicas, "Pass a list of tiers, also of one.");
@@ -188,8 +184,6 @@ export function resolveStack(options: TierStackOptions): ResolvedStack {
   if (typeof adaptiveTtl !== "boolean")
     throw new InvalidOptionError("adaptiveTtl", typeof adaptiveTtl, "Pass true or false.");
   if (adaptiveTtl) checkAdaptive(hot);
-  if (typeof clock !== "function")
-    throw new InvalidOptionError("clock", typeof clock, "Pass a function that answers milliseconds.");
   const { breaker = {}, queue = {} } = options;
   checkOptions(
     "breaker",
@@ -230,7 +224,6 @@ export function resolveStack(options: TierStackOptions): ResolvedStack {
     },
     drainForMs: timerMsOf("drainFor", options.drainFor ?? "5s"),
     endForMs: positive("endFor", options.endFor ?? "15s", timerMsOf),
-    now: clock,
   };
 }
 

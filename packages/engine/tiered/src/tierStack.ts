@@ -113,9 +113,9 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   #ended: Promise<void> | undefined;
 
   /** @throws InvalidOptionError */
-  constructor(options: TierStackOptions) {
+  constructor(options: TierStackOptions, now: () => number = Date.now) {
     const stack = resolveStack(options);
-    const { warm, cold, now } = stack;
+    const { warm, cold } = stack;
     this.name = [...stack.hot, warm, ...(cold === undefined ? [] : [cold])].map(({ name }) => name).join(">");
     this.maxBytes = warm.maxBytes;
     this.#hot = stack.hot.map(

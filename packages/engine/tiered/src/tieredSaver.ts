@@ -47,19 +47,19 @@ export class TieredSaver extends TierSaver {
   readonly #archiving: ResolvedArchiving;
   readonly #now: () => number;
 
-  /** @throws InvalidOptionError */
-  constructor(options: TieredSaverOptions) {
+  /** @param now the clock, for tests: milliseconds since 1970 @throws InvalidOptionError */
+  constructor(options: TieredSaverOptions, now: () => number = Date.now) {
     checkOptions("TieredSaver", options, names, { ...saverOptionAdvice, ...stackAdvice });
     if (options === undefined)
       throw new InvalidOptionError("options", "nothing", "Pass { warm } and what else there is.");
-    const stack = new TierStack(pickOptions<TierStackOptions>(options, stackNames));
+    const stack = new TierStack(pickOptions<TierStackOptions>(options, stackNames), now);
     super(stack, pickOptions<SaverOptions>(options, saverOptionNames));
-    const { hot = [], warm, cold, clock = Date.now } = options;
+    const { hot = [], warm, cold } = options;
     this.#archiving = resolveArchiving(options);
     this.#hot = [hot].flat();
     this.#warm = warm;
     this.#cold = cold;
-    this.#now = clock;
+    this.#now = now;
   }
 
   /** With a cold tier, deletions are finished first. Then idle threads move there, and so do checkpoints that would otherwise be pruned. */

@@ -1,7 +1,7 @@
 import { InvalidOptionError, MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
-import { TieredSaver, TierStack, boundedMemory } from "@stratigraph/tiered";
+import { BoundedMemoryTier, TieredSaver, TierStack, boundedMemory } from "@stratigraph/tiered";
 import { Redis } from "ioredis";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import { randomNumbers } from "../../../../test/bench/randomNumbers.ts";
@@ -88,13 +88,8 @@ describe("on Redis and PostgreSQL", () => {
 
 test("a memory tier forgets each thread after its own time, and tells how long copies may stay elsewhere", async () => {
   const clock = { now: 0 };
-  const tier = boundedMemory({ forgetAfter: "10m", clock: () => clock.now });
-  const stack = new TierStack({
-    hot: tier,
-    warm: new MemoryTier(),
-    adaptiveTtl: true,
-    clock: () => clock.now,
-  });
+  const tier = new BoundedMemoryTier({ forgetAfter: "10m" }, () => clock.now);
+  const stack = new TierStack({ hot: tier, warm: new MemoryTier(), adaptiveTtl: true }, () => clock.now);
   expect(tier.remains[0]?.forMs).toBe(80 * 60_000);
   tier.chooseTtl((threadId) => (threadId === "short" ? 60_000 : 1_200_000), 1_200_000);
   expect(tier.remains[0]?.forMs).toBe(1_200_000);

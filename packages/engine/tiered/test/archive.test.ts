@@ -9,7 +9,10 @@ const day = 86_400_000;
 const pending = "pending ".repeat(500);
 
 /** Tiers that are watched, and a clock a month ahead of what they wrote. */
-function opened(options: Partial<TieredSaverOptions> = {}): {
+function opened(
+  options: Partial<TieredSaverOptions> = {},
+  now?: () => number,
+): {
   warm: FaultyTier;
   cold: FaultyTier;
   saver: TieredSaver;
@@ -18,23 +21,18 @@ function opened(options: Partial<TieredSaverOptions> = {}): {
     warm: new FaultyTier(new MemoryTier(), "warm"),
     cold: new FaultyTier(new MemoryTier(), "cold"),
   };
-  return { warm, cold, saver: reopened({ warm, cold }, options) };
+  return { warm, cold, saver: reopened({ warm, cold }, options, now) };
 }
 
 function reopened(
   { warm, cold }: { warm: Tier; cold: Tier },
   options: Partial<TieredSaverOptions> = {},
+  now = (): number => Date.now() + 30 * day,
 ): TieredSaver {
-  const clock = (): number => Date.now() + 30 * day;
-  return new TieredSaver({
-    hot: boundedMemory(),
-    warm,
-    cold,
-    archiveAfter: "7d",
-    pause: "0ms",
-    clock,
-    ...options,
-  });
+  return new TieredSaver(
+    { hot: boundedMemory(), warm, cold, archiveAfter: "7d", pause: "0ms", ...options },
+    now,
+  );
 }
 
 async function fill(saver: TieredSaver, threadId: string, count: number): Promise<void> {
@@ -229,7 +227,7 @@ test("keepLast moves older checkpoints of a thread in use, and history shows all
 
 test("trimAfter keeps what is younger", async () => {
   const at = 1_700_000_000_000 + 15_500;
-  const { saver, warm } = opened({ archiveAfter: "36500d", trimAfter: "5s", clock: () => at + 5000 });
+  const { saver, warm } = opened({ archiveAfter: "36500d", trimAfter: "5s" }, () => at + 5000);
   await fill(saver, "t", 20);
   await saver.maintain();
   let inWarm = 0;
@@ -332,7 +330,7 @@ describe("deleting", () => {
 
   test("deleteArchivedAfter deletes what was archived long enough ago", async () => {
     let clock = (): number => Date.now() + 10 * day;
-    const { saver, warm, cold } = opened({ deleteArchivedAfter: "20d", clock: () => clock() });
+    const { saver, warm, cold } = opened({ deleteArchivedAfter: "20d" }, () => clock());
     await fill(saver, "t", 3);
     await saver.maintain();
     expect((await saver.maintain()).steps).toEqual([]);

@@ -16,15 +16,9 @@ const shapes: readonly (readonly [string, () => Partial<TieredSaverOptions>])[] 
 ];
 
 function opened(warm: Tier, cold: Tier, options: Partial<TieredSaverOptions> = {}): TieredSaver {
-  const clock = (): number => Date.now() + 30 * day;
-  return new TieredSaver({
-    warm,
-    cold: new FaultyTier(cold, "archive"),
-    archiveAfter: "7d",
-    pause: "0ms",
-    clock,
-    ...options,
-  });
+  const archive = new FaultyTier(cold, "archive");
+  const stack = { warm, cold: archive, archiveAfter: "7d", pause: "0ms", ...options } as const;
+  return new TieredSaver(stack, () => Date.now() + 30 * day);
 }
 
 const archivedBy = async (saver: TieredSaver): Promise<unknown[]> =>

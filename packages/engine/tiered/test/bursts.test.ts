@@ -30,7 +30,7 @@ describe.skipIf(!available.redis || !available.postgres)("a burst of work in thi
     const clock = { now: 0 };
     const hot = new FaultyTier(redis({ url, prefix: keyPrefix, ttl: "5m" }));
     const warm = postgres({ url: database.url });
-    const saver = new TieredSaver({ hot, warm, breaker, clock: () => clock.now });
+    const saver = new TieredSaver({ hot, warm, breaker }, () => clock.now);
     onTestFinished(() => saver.end());
     await saver.setup();
     for (const thread of threads) {

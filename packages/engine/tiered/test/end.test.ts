@@ -11,11 +11,11 @@ import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import { configOf, put, stepsOf, text, valueOf } from "./support.ts";
 import { tracedWhile } from "../../../../test/tracedWhile.ts";
 
-function opened(options: Partial<TieredSaverOptions> = {}) {
+function opened(options: Partial<TieredSaverOptions> = {}, now?: () => number) {
   const [hot, warm, replica, cold] = ["hot", "warm", "replica", "cold"].map(
     (name) => new FaultyTier(new MemoryTier(), name),
   ) as [FaultyTier, FaultyTier, FaultyTier, FaultyTier];
-  const saver = new TieredSaver({ hot, warm, replicas: [replica], cold, ...options });
+  const saver = new TieredSaver({ hot, warm, replicas: [replica], cold, ...options }, now);
   return { saver, hot, warm, replica, cold };
 }
 
@@ -102,7 +102,7 @@ test("a tier that hangs in its end() is an error after endFor, and the others ar
 });
 
 test("maintenance under way ends before the tiers do", async () => {
-  const { saver, warm } = opened({ archiveAfter: "1h", clock: () => Date.now() + 86_400_000, pause: "0ms" });
+  const { saver, warm } = opened({ archiveAfter: "1h", pause: "0ms" }, () => Date.now() + 86_400_000);
   await put(saver, "t", 1, text("one"));
   const hold = warm.hold("evict");
   const maintenance = saver.startMaintenance({ every: "1ms" });

@@ -81,8 +81,7 @@ for (const restoreOn of ["read", "write"] as const) {
       archiveAfter: "0s",
       pause: "0ms",
       restoreOn,
-      clock: () => Date.now() + 1000,
     }),
-    (options) => new ArchivingSaver(options),
+    (options) => new ArchivingSaver(options, () => Date.now() + 1000),
   );
 }

@@ -10,8 +10,8 @@ function tiers(): { hot: FaultyTier; warm: FaultyTier } {
   return { hot: new FaultyTier(new MemoryTier(), "hot"), warm: new FaultyTier(new MemoryTier(), "warm") };
 }
 
-function open(options: TieredSaverOptions): TieredSaver {
-  return new TieredSaver(options);
+function open(options: TieredSaverOptions, now?: () => number): TieredSaver {
+  return new TieredSaver(options, now);
 }
 
 test("a thread that this stack wrote is read without its bytes crossing from the warm tier", async () => {
@@ -127,7 +127,7 @@ describe("a hot tier that fails", () => {
   test("never answers: costs two timeouts, then nothing, and comes back by itself", async () => {
     const { hot, warm } = tiers();
     const clock = { now: 1000 };
-    const saver = open({ hot, warm, clock: () => clock.now, breaker: { timeout: "60ms" } });
+    const saver = open({ hot, warm, breaker: { timeout: "60ms" } }, () => clock.now);
     await put(saver, "t", 1, text("one"));
     await saver.tier.idle();
     const holds = [hot.hold("read"), hot.hold("read")];
@@ -200,7 +200,7 @@ describe("a hot tier that fails", () => {
   test("is down while a thread is deleted: its copies go before it is asked again", async () => {
     const { hot, warm } = tiers();
     const clock = { now: 1000 };
-    const saver = open({ hot, warm, clock: () => clock.now });
+    const saver = open({ hot, warm }, () => clock.now);
     await put(saver, "t", 1, text("secret"));
     await saver.tier.idle();
     hot.failNext("deleteThread", new Error("down"));

@@ -1,10 +1,15 @@
 import { InvalidOptionError, MemoryTier } from "@stratigraph/core";
-import { TieredSaver, boundedMemory, type BoundedMemoryOptions } from "@stratigraph/tiered";
+import {
+  BoundedMemoryTier,
+  TieredSaver,
+  boundedMemory,
+  type BoundedMemoryOptions,
+} from "@stratigraph/tiered";
 import { put, stepsOf, text, valueOf } from "./support.ts";
 
 /** A saver on the bounded tier alone, which is only for looking at what it holds: nobody may have one, as the tier forgets. */
-function opened(options: BoundedMemoryOptions) {
-  const tier = Object.assign(boundedMemory(options), { forgets: false });
+function opened(options: BoundedMemoryOptions, now?: () => number) {
+  const tier = Object.assign(new BoundedMemoryTier(options, now), { forgets: false });
   return { tier, saver: new TieredSaver({ warm: tier }) };
 }
 
@@ -58,7 +63,7 @@ test("a thread larger than the limit isn't kept at all", async () => {
 
 test("threads not used for forgetAfter go", async () => {
   const clock = { now: 0 };
-  const { tier, saver } = opened({ forgetAfter: "1m", clock: () => clock.now });
+  const { tier, saver } = opened({ forgetAfter: "1m" }, () => clock.now);
   await put(saver, "idle", 1, text("one"));
   await put(saver, "used", 1, text("one"));
   clock.now += 50_000;
@@ -71,7 +76,7 @@ test("threads not used for forgetAfter go", async () => {
 
 test("lists go over all threads, the newest or oldest first, up to a limit", async () => {
   const clock = { now: 0 };
-  const { tier, saver } = opened({ clock: () => clock.now });
+  const { tier, saver } = opened({}, () => clock.now);
   vi.useFakeTimers({ toFake: ["Date"], now: 1_000_000 });
   for (const thread of ["one", "two", "three"]) {
     vi.setSystemTime(Date.now() + 1000);

@@ -5,12 +5,12 @@ import { setBackTier } from "../../../../test/setBack/setBackTier.ts";
 import { configOf, idOf, put, text, valueOf } from "./support.ts";
 
 /** Two processes' savers over one hot and one warm tier; each its own view, so that faults hit one of them. */
-function pair(options: Partial<TieredSaverOptions> = {}) {
+function pair(options: Partial<TieredSaverOptions> = {}, now?: () => number) {
   const shared = { hot: new MemoryTier(), warm: new MemoryTier() };
   return [0, 1].map(() => {
     const hot = new FaultyTier(shared.hot, "hot");
     const warm = new FaultyTier(shared.warm, "warm");
-    const saver = new TieredSaver({ hot, warm, consistency: "trusted", ...options });
+    const saver = new TieredSaver({ hot, warm, consistency: "trusted", ...options }, now);
     return { hot, warm, saver };
   }) as [Opened, Opened];
 }
@@ -96,7 +96,7 @@ test("killed between commit and renewal: the copy was invalidated before, so nob
 
 test("cut off from the hot tier: others read what was before for at most trustFor, and can't write on it", async () => {
   const clock = { now: Date.now() };
-  const [a, b] = pair({ trustFor: "30s", clock: () => clock.now, conflict: "throw" });
+  const [a, b] = pair({ trustFor: "30s", conflict: "throw" }, () => clock.now);
   await put(a.saver, "t", 1, text("one"));
   await a.saver.tier.idle();
   a.hot.failWhen(() => true);
@@ -170,7 +170,7 @@ test("a prune of a thread in which 500 subgraphs ran asks the warm tier for its 
 
 test("what is forgotten of a namespace written while the hot tier couldn't be told isn't believed for trustFor", async () => {
   const clock = { now: Date.now() };
-  const [a, b] = pair({ clock: () => clock.now });
+  const [a, b] = pair({}, () => clock.now);
   for (const thread of ["t", "other", "third"]) {
     await put(b.saver, thread, 1, text("one"));
     await b.saver.tier.idle();
@@ -209,7 +209,7 @@ test("once the warm tier was set back, copies of what it lost are dropped, and t
   const storage = setBackTier();
   const [hot, warm] = [new MemoryTier(), new FaultyTier(storage, "warm")];
   let now = Date.now();
-  const saver = new TieredSaver({ hot, warm, consistency: "trusted", clock: () => now });
+  const saver = new TieredSaver({ hot, warm, consistency: "trusted" }, () => now);
   const read = async (): Promise<unknown> => {
     const value = await valueOf(saver, "t");
     await saver.tier.idle();

@@ -11,7 +11,7 @@ const warm = new MemoryTier();
 const cold = new MemoryTier();
 const hour = 3_600_000;
 let now = Date.now();
-const saver = new TieredSaver({ warm, cold, archiveAfter: "1h", pause: "0ms", clock: () => now });
+const saver = new TieredSaver({ warm, cold, archiveAfter: "1h", pause: "0ms" }, () => now);
 
 function make(what: new (...args: never[]) => unknown, ...args: unknown[]): unknown {
   return Reflect.construct(what, args) as unknown;
@@ -170,7 +170,6 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "every",
     "at most 24d",
   ],
-  ["TieredSaver: a clock that is none", () => make(TieredSaver, { warm, clock: 5 }), "clock", "a function"],
   [
     "breaker: timeOut",
     () => make(TieredSaver, { warm, breaker: { timeOut: "1s" } }),
@@ -230,12 +229,6 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "takes an object of maxSize",
   ],
   ["boundedMemory(): no size", () => make(BoundedMemoryTier, { maxSize: 0 }), "maxSize", "above 0"],
-  [
-    "boundedMemory(): a clock that is none",
-    () => make(BoundedMemoryTier, { clock: 5 }),
-    "clock",
-    "a function",
-  ],
 ];
 
 const threadsOf = async (tier: MemoryTier): Promise<string[]> => {

@@ -7,15 +7,16 @@ const day = 86_400_000;
 
 /** A stack whose clock is a month ahead, so that everything in it counts as idle. */
 function stack(): TieredSaver {
-  const clock = (): number => Date.now() + 30 * day;
-  return new TieredSaver({
-    hot: boundedMemory(),
-    warm: new MemoryTier(),
-    cold: new MemoryTier(),
-    archiveAfter: "7d",
-    pause: "0ms",
-    clock,
-  });
+  return new TieredSaver(
+    {
+      hot: boundedMemory(),
+      warm: new MemoryTier(),
+      cold: new MemoryTier(),
+      archiveAfter: "7d",
+      pause: "0ms",
+    },
+    () => Date.now() + 30 * day,
+  );
 }
 
 /** Archives every thread, and proves that it did. */

@@ -6,14 +6,10 @@ import { chat, human, on } from "./support/graphs.ts";
 
 /** A stack with an archive, whose clock is a month ahead, so that everything in it counts as idle. */
 function stack(): TieredSaver {
-  const clock = (): number => Date.now() + 30 * 86_400_000;
-  return new TieredSaver({
-    warm: new MemoryTier(),
-    cold: new MemoryTier(),
-    archiveAfter: "7d",
-    pause: "0ms",
-    clock,
-  });
+  return new TieredSaver(
+    { warm: new MemoryTier(), cold: new MemoryTier(), archiveAfter: "7d", pause: "0ms" },
+    () => Date.now() + 30 * 86_400_000,
+  );
 }
 
 /** Namespaces that the tier itself has of a thread: of its checkpoints, or with a head alone. */

@@ -40,13 +40,10 @@ function stack({ archives = false, maxCopies }: { archives?: boolean; maxCopies?
   const tier = (name: string) => new FaultyTier(new MemoryTier(), name);
   const [hot, warm, cold] = [tier("hot"), tier("warm"), tier("cold")];
   const open = () =>
-    new TieredSaver({
-      hot,
-      warm,
-      queue: { maxCopies },
-      ...(archives ? { cold, archiveAfter: "7d", pause: "0ms" } : {}),
-      clock: () => Date.now() + 30 * 86_400_000,
-    });
+    new TieredSaver(
+      { hot, warm, queue: { maxCopies }, ...(archives ? { cold, archiveAfter: "7d", pause: "0ms" } : {}) },
+      () => Date.now() + 30 * 86_400_000,
+    );
   return { hot, warm, cold, open, saver: open() };
 }
 

@@ -136,12 +136,10 @@ test("a move that deletes takes the others along; this one stays where it is, un
 
 test("a thread that the archive has lost is one of many, too", async () => {
   const cold = new MemoryTier();
-  const stack = new TieredSaver({
-    warm: new MemoryTier(),
-    cold,
-    archiveAfter: "1d",
-    clock: () => Date.now() + 7 * 86_400_000,
-  });
+  const stack = new TieredSaver(
+    { warm: new MemoryTier(), cold, archiveAfter: "1d" },
+    () => Date.now() + 7 * 86_400_000,
+  );
   for (const id of ids) await say(stack, id, "One");
   await stack.maintain();
   await cold.deleteThread("bad");

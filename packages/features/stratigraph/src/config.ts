@@ -47,10 +47,7 @@ export type TierSource = string | Tier;
 
 /** In several tiers: hot ones to read from, the warm one that owns the threads, and a cold one for idle threads. */
 export interface StackConfig
-  extends
-    CommonConfig,
-    Omit<TierStackOptions, "hot" | "warm" | "cold" | "replicas" | "clock">,
-    ArchivingOptions {
+  extends CommonConfig, Omit<TierStackOptions, "hot" | "warm" | "cold" | "replicas">, ArchivingOptions {
   /** A list: URLs of PostgreSQL databases over which threads are spread. */
   readonly warm: TierSource | readonly string[];
   /**

@@ -26,7 +26,7 @@ const databaseNames: UrlNames<DatabaseOptions> = {
   maxCalls: "count",
 };
 const postgresNames: UrlNames<PostgresOptions> = { ...databaseNames, retryFor: "text" };
-const memoryNames: UrlNames<Omit<BoundedMemoryOptions, "clock">> = { maxSize: "text", forgetAfter: "text" };
+const memoryNames: UrlNames<BoundedMemoryOptions> = { maxSize: "text", forgetAfter: "text" };
 
 /**
  * Parameters of connection strings that pg and libpq know (PostgreSQL's manual, 34.1.2; pg-connection-string). They are passed on.
@@ -127,7 +127,7 @@ export function fileUrl(field: string, url: string): { readonly path: string } {
  * The limits that a "memory:" URL names. Only a hot tier has limits: a tier that owns threads can't forget them.
  * @throws InvalidOptionError
  */
-export function memoryUrl(field: string, url: string, isHot: boolean): Omit<BoundedMemoryOptions, "clock"> {
+export function memoryUrl(field: string, url: string, isHot: boolean): BoundedMemoryOptions {
   const { server, options } = isHot ? takeOptions(field, url, memoryNames) : takeOptions(field, url, {});
   if (/^memory:(\/\/)?$/i.test(server)) return options;
   const example = isHot ? '"memory:?maxSize=256mb"' : '"memory:" alone';

@@ -33,8 +33,8 @@ afterEach(async () => {
   await database.drop();
 });
 
-function open(options: Omit<TieredSaverOptions, "warm">): TieredSaver {
-  const saver = new TieredSaver({ warm: postgres({ url: database.url }), pause: "0ms", ...options });
+function open(options: Omit<TieredSaverOptions, "warm">, now?: () => number): TieredSaver {
+  const saver = new TieredSaver({ warm: postgres({ url: database.url }), pause: "0ms", ...options }, now);
   savers.push(saver);
   return saver;
 }
@@ -62,7 +62,7 @@ describe.skipIf(!available.s3 || !available.postgres || !available.redis)("an S3
     const cold = () => s3({ client, bucket: how, timeout: "400ms", attempts: 2 });
     const breaker = { coldTimeout: "2s", openFor: "100ms", maxOpenFor: "300ms" } as const;
     const running = [1, 2].map(() => open({ hot: redis({ ...shared, ttl: "5m" }), cold: cold(), breaker }));
-    const archiver = open({ cold: cold(), breaker, archiveAfter: "0s", clock: ahead });
+    const archiver = open({ cold: cold(), breaker, archiveAfter: "0s" }, ahead);
     await archiver.setup();
     for (const name of ["archived", "deleted", "idle"]) await fill(archiver, name);
     await archiver.maintain();
@@ -107,7 +107,7 @@ describe.skipIf(!available.s3 || !available.postgres || !available.redis)("an S3
   test("a deletion whose process is killed while S3 is silent is finished by the next maintenance", async () => {
     const bucket = "deletion";
     await s3Request(server, "PUT", `/${bucket}`);
-    const saver = open({ cold: s3({ client, bucket }), archiveAfter: "0s", clock: ahead });
+    const saver = open({ cold: s3({ client, bucket }), archiveAfter: "0s" }, ahead);
     await saver.setup();
     for (const name of ["gone", "stays"]) await fill(saver, name);
     await saver.maintain();
@@ -131,11 +131,10 @@ describe.skipIf(!available.s3 || !available.postgres || !available.redis)("an S3
 test("SIGTERM: the thread under way is finished, the others stay, and another process may begin at once", async () => {
   const bucket = await openBucket();
   try {
-    const saver = open({
-      cold: s3({ client: bucket.client, bucket: bucket.bucket }),
-      archiveAfter: "0s",
-      clock: ahead,
-    });
+    const saver = open(
+      { cold: s3({ client: bucket.client, bucket: bucket.bucket }), archiveAfter: "0s" },
+      ahead,
+    );
     await saver.setup();
     const names = Array.from({ length: 60 }, (_, n) => `t${n}`);
     for (const name of names) await fill(saver, name);

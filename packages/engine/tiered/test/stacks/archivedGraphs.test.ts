@@ -45,15 +45,17 @@ const open = async () => {
   const client = new Redis(shared.url);
   const savers: ArchivingSaver[] = [];
   const second = async (): Promise<ArchivingSaver> => {
-    const saver = new ArchivingSaver({
-      hot: redis({ client, prefix: shared.keyPrefix, ttl: "5m" }),
-      warm: postgres({ pool }),
-      cold: s3({ client: bucket.client, bucket: bucket.bucket }),
-      archiveAfter: "0s",
-      pause: "0ms",
+    const saver = new ArchivingSaver(
+      {
+        hot: redis({ client, prefix: shared.keyPrefix, ttl: "5m" }),
+        warm: postgres({ pool }),
+        cold: s3({ client: bucket.client, bucket: bucket.bucket }),
+        archiveAfter: "0s",
+        pause: "0ms",
+      },
       // Tiers know to the minute when a thread was written.
-      clock: () => Date.now() + 120_000,
-    });
+      () => Date.now() + 120_000,
+    );
     savers.push(saver);
     return saver;
   };

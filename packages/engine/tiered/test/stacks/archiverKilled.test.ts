@@ -24,14 +24,16 @@ test.each([
     const warm = postgres({ url: database.url });
     /** A process that knows nothing yet. */
     const open = (): TieredSaver =>
-      new TieredSaver({
-        warm: log.of(warm),
-        cold: s3({ client: bucket.client, bucket: bucket.bucket }),
-        restoreOn: "never",
-        pause: "0ms",
-        clock: () => Date.now() + 120_000,
-        ...options,
-      });
+      new TieredSaver(
+        {
+          warm: log.of(warm),
+          cold: s3({ client: bucket.client, bucket: bucket.bucket }),
+          restoreOn: "never",
+          pause: "0ms",
+          ...options,
+        },
+        () => Date.now() + 120_000,
+      );
     const place = JSON.stringify({ ...bucket.login, prefix: "stratigraph" });
     const writer = open();
     await writer.setup();

@@ -29,15 +29,17 @@ afterEach(async () => {
 });
 
 function open(): TieredSaver {
-  return new TieredSaver({
-    hot: [boundedMemory(), redis({ ...shared, ttl: "5m" })],
-    warm: postgres({ url: database.url }),
-    cold: s3({ client: bucket.client, bucket: bucket.bucket }),
-    archiveAfter: "0s",
-    pause: "0ms",
-    clock: ahead,
-    threadTags: ["user_id"],
-  });
+  return new TieredSaver(
+    {
+      hot: [boundedMemory(), redis({ ...shared, ttl: "5m" })],
+      warm: postgres({ url: database.url }),
+      cold: s3({ client: bucket.client, bucket: bucket.bucket }),
+      archiveAfter: "0s",
+      pause: "0ms",
+      threadTags: ["user_id"],
+    },
+    ahead,
+  );
 }
 
 async function fill(saver: TieredSaver, threadId: string, userId: string): Promise<void> {

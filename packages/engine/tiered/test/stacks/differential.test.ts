@@ -67,15 +67,17 @@ for (const restoreOn of ["read", "write"] as const) {
   testDifferential(
     `memory>memory>memory, archived before every read, restored on ${restoreOn}`,
     async () => {
-      const saver = new ArchivingSaver({
-        hot: boundedMemory(),
-        warm: new MemoryTier(),
-        cold: new MemoryTier(),
-        archiveAfter: "0s",
-        pause: "0ms",
-        restoreOn,
-        clock: () => Date.now() + 1000,
-      });
+      const saver = new ArchivingSaver(
+        {
+          hot: boundedMemory(),
+          warm: new MemoryTier(),
+          cold: new MemoryTier(),
+          archiveAfter: "0s",
+          pause: "0ms",
+          restoreOn,
+        },
+        () => Date.now() + 1000,
+      );
       await saver.setup();
       return { saver, close: () => saver.end() };
     },

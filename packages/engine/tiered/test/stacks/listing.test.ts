@@ -19,13 +19,10 @@ describe.skipIf(!available.postgres)("a history that is being read", () => {
     database = await freshDatabase();
     const cold = new MemoryTier();
     const open = () =>
-      new TieredSaver({
-        warm: postgres({ url: database.url }),
-        cold,
-        archiveAfter: "0s",
-        pause: "0ms",
-        clock: () => Date.now() + 120_000,
-      });
+      new TieredSaver(
+        { warm: postgres({ url: database.url }), cold, archiveAfter: "0s", pause: "0ms" },
+        () => Date.now() + 120_000,
+      );
     [saver, archiver] = [open(), open()];
     await saver.setup();
     for (let n = 1; n <= count; n += 1) await put(saver, "t", n, text(String(n)));

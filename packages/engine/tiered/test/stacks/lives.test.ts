@@ -44,7 +44,7 @@ test.each(stacks)("%s: the archive is away at a deletion, and the id begins anew
   const cold = new FaultyTier(inner, "cold");
   let isIdle = true;
   const clock = (): number => Date.now() + (isIdle ? 120_000 : -120_000);
-  const saver = new TieredSaver({ warm, cold, archiveAfter: "0s", pause: "0ms", clock });
+  const saver = new TieredSaver({ warm, cold, archiveAfter: "0s", pause: "0ms" }, clock);
   await saver.setup();
   try {
     for (const n of [1, 2]) await put(saver, "t", n, text(`old ${n}`));

@@ -124,15 +124,17 @@ test("redis>postgres>s3: archived threads, those that came back in part, and the
     openBucket(),
   ]);
   const open = (encryption: EncryptionOptions): TieredSaver => {
-    const saver = new TieredSaver({
-      hot: redis({ ...shared, ttl: "5m" }),
-      warm: postgres({ url }),
-      cold: s3({ client, bucket }),
-      archiveAfter: "0s",
-      pause: "0ms",
-      clock: () => Date.now() + 120_000,
-      encryption,
-    });
+    const saver = new TieredSaver(
+      {
+        hot: redis({ ...shared, ttl: "5m" }),
+        warm: postgres({ url }),
+        cold: s3({ client, bucket }),
+        archiveAfter: "0s",
+        pause: "0ms",
+        encryption,
+      },
+      () => Date.now() + 120_000,
+    );
     onTestFinished(() => saver.end());
     return saver;
   };
@@ -168,14 +170,10 @@ test("redis>postgres>s3: archived threads, those that came back in part, and the
 test("data that is archived when only one of two tiers is done isn't there twice", async () => {
   const archived = async (between: (warm: MemoryTier) => Promise<unknown>): Promise<number[]> => {
     const [warm, cold] = [new MemoryTier(), new MemoryTier()];
-    const saver = new TieredSaver({
-      warm,
-      cold,
-      archiveAfter: "0s",
-      pause: "0ms",
-      clock: () => Date.now() + 120_000,
-      encryption: rotated,
-    });
+    const saver = new TieredSaver(
+      { warm, cold, archiveAfter: "0s", pause: "0ms", encryption: rotated },
+      () => Date.now() + 120_000,
+    );
     const config = { configurable: { thread_id: "t" } };
     await converse(new TierSaver(warm, { encryption: old }), config);
     await saver.maintain();

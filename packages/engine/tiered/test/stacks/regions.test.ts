@@ -46,19 +46,28 @@ test.skipIf(!available.s3 || !available.postgres || !available.redis)(
       openBucket(),
       openBucket(),
     ]);
-    const open = (hot: string, bucket: string, options: Partial<TieredSaverOptions> = {}): TieredSaver =>
-      new TieredSaver({
-        hot: redis({ url: hot, ttl: "5m" }),
-        warm: postgres({ url: home.url, retryFor: "0s" }),
-        cold: s3({ client: bucketA.client, bucket }),
-        ...options,
-      });
+    const open = (
+      hot: string,
+      bucket: string,
+      options: Partial<TieredSaverOptions> = {},
+      now?: () => number,
+    ): TieredSaver =>
+      new TieredSaver(
+        {
+          hot: redis({ url: hot, ttl: "5m" }),
+          warm: postgres({ url: home.url, retryFor: "0s" }),
+          cold: s3({ client: bucketA.client, bucket }),
+          ...options,
+        },
+        now,
+      );
     const buckets = [bucketA.bucket, bucketB.bucket] as const;
-    const a = open(redisA.url, bucketA.bucket, {
-      archiveAfter: "0s",
-      pause: "0ms",
-      clock: () => Date.now() + 120_000,
-    });
+    const a = open(
+      redisA.url,
+      bucketA.bucket,
+      { archiveAfter: "0s", pause: "0ms" },
+      () => Date.now() + 120_000,
+    );
     // The archive is written in one region. The other one reads its copy, and moves nothing there.
     const b = open(redisB.url, bucketB.bucket);
     const archive = new S3Saver({ client: bucketB.client, bucket: bucketB.bucket });

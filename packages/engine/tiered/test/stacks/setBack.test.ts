@@ -19,7 +19,7 @@ function stack(
     return {
       open: async (options) => {
         const tiers = { hot: [boundedMemory(), hot], warm, ...others };
-        const saver = new TieredSaver({ ...tiers, consistency, clock: () => now, ...options });
+        const saver = new TieredSaver({ ...tiers, consistency, ...options }, () => now);
         savers.push(saver);
         return saver;
       },

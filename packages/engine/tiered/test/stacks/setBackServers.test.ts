@@ -17,7 +17,7 @@ for (const consistency of ["verified", "trusted"] as const)
     return {
       open: async (options) => {
         const tiers = { hot: redis({ ...shared, ttl: "5m" }), warm: postgres({ url }) };
-        const saver = new TieredSaver({ ...tiers, consistency, clock: () => now, ...options });
+        const saver = new TieredSaver({ ...tiers, consistency, ...options }, () => now);
         await saver.setup();
         savers.push(saver);
         return saver;

@@ -42,18 +42,20 @@ test(`${count} threads archived and restored by three archivers while writers go
   const log = new AppendLog();
   const savers: TieredSaver[] = [];
   const open = (options: Partial<TieredSaverOptions> = {}): TieredSaver => {
-    const saver = new TieredSaver({
-      hot: redis({ ...shared, ttl: "5m" }),
-      warm: log.of(postgres({ url: database.url })),
-      cold: s3({ client: bucket.client, bucket: bucket.bucket }),
-      archiveAfter: "0s",
-      maxThreads: 40,
-      parallel: 4,
-      pause: "0ms",
-      clock: () => Date.now() + 120_000,
-      conflict: "throw",
-      ...options,
-    });
+    const saver = new TieredSaver(
+      {
+        hot: redis({ ...shared, ttl: "5m" }),
+        warm: log.of(postgres({ url: database.url })),
+        cold: s3({ client: bucket.client, bucket: bucket.bucket }),
+        archiveAfter: "0s",
+        maxThreads: 40,
+        parallel: 4,
+        pause: "0ms",
+        conflict: "throw",
+        ...options,
+      },
+      () => Date.now() + 120_000,
+    );
     savers.push(saver);
     return saver;
   };

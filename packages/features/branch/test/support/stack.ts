@@ -15,15 +15,17 @@ export async function openStack() {
   const opened: TieredSaver[] = [];
   const open = async (): Promise<{ saver: TieredSaver; warm: FaultyTier }> => {
     const warm = new FaultyTier(postgres({ url: database.url }));
-    const saver = new TieredSaver({
-      hot: redis({ ...place, ttl: "5m" }),
-      warm,
-      cold: s3({ client: bucket.client, bucket: bucket.bucket }),
-      archiveAfter: "7d",
-      pause: "0ms",
-      clock: () => Date.now() + month,
-      breaker: { timeout: "10s" },
-    });
+    const saver = new TieredSaver(
+      {
+        hot: redis({ ...place, ttl: "5m" }),
+        warm,
+        cold: s3({ client: bucket.client, bucket: bucket.bucket }),
+        archiveAfter: "7d",
+        pause: "0ms",
+        breaker: { timeout: "10s" },
+      },
+      () => Date.now() + month,
+    );
     opened.push(saver);
     await saver.setup();
     return { saver, warm };

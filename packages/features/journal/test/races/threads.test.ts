@@ -21,13 +21,15 @@ const opened: TieredSaver[] = [];
 
 /** As a process of its own would have it: nothing is remembered from the others. */
 function open(): TieredSaver {
-  const saver = new TieredSaver({
-    warm: postgres({ pool }),
-    cold: s3({ client: bucket.client, bucket: bucket.bucket }),
-    archiveAfter: "1d",
-    pause: "0ms",
-    clock: () => Date.now() + 30 * 86_400_000,
-  });
+  const saver = new TieredSaver(
+    {
+      warm: postgres({ pool }),
+      cold: s3({ client: bucket.client, bucket: bucket.bucket }),
+      archiveAfter: "1d",
+      pause: "0ms",
+    },
+    () => Date.now() + 30 * 86_400_000,
+  );
   opened.push(saver);
   return saver;
 }

@@ -156,10 +156,11 @@ function alone(tier: Tier, rest: Pick<Place, "bytes" | "close">, options: SaverO
 
 const hotAndWarm = ([warm, hot]: readonly Tier[]): TieredSaver => new TieredSaver({ hot: hot!, warm: warm! });
 /** By whose clock a thread is idle for a month. */
-const warmAndCold = ([warm, cold]: readonly Tier[]): TieredSaver => {
-  const clock = (): number => Date.now() + 30 * day;
-  return new TieredSaver({ warm: warm!, cold: cold!, archiveAfter: "7d", pause: "0ms", clock });
-};
+const warmAndCold = ([warm, cold]: readonly Tier[]): TieredSaver =>
+  new TieredSaver(
+    { warm: warm!, cold: cold!, archiveAfter: "7d", pause: "0ms" },
+    () => Date.now() + 30 * day,
+  );
 
 async function archive(saver: TieredSaver): Promise<void> {
   const { steps } = await saver.maintain();

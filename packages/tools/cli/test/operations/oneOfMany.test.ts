@@ -20,14 +20,10 @@ afterAll(() => rm(file, { force: true }));
 const encryption = { activeKey: "new", keys: { new: Buffer.alloc(32, 1) }, hashKey: Buffer.alloc(32, 2) };
 const tiers = ["warm", "cold"].map((name) => new FaultyTier(new MemoryTier(), name));
 const [warm, cold] = tiers as [FaultyTier, FaultyTier];
-const saver = new TieredSaver({
-  warm,
-  cold,
-  archiveAfter: "7d",
-  pause: "0ms",
-  clock: () => Date.now() + 30 * 86_400_000,
-  encryption,
-});
+const saver = new TieredSaver(
+  { warm, cold, archiveAfter: "7d", pause: "0ms", encryption },
+  () => Date.now() + 30 * 86_400_000,
+);
 let heal: () => void;
 
 beforeAll(async () => {

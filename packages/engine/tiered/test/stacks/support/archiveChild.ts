@@ -22,13 +22,10 @@ warm.evict = async (...args) => {
   tell("archived");
   return done;
 };
-const saver = new TieredSaver({
-  warm,
-  cold: new PackTier(storeAt(JSON.parse(place) as StorePlace)),
-  archiveAfter: "0s",
-  pause: "0ms",
-  clock: () => Date.now() + 120_000,
-});
+const saver = new TieredSaver(
+  { warm, cold: new PackTier(storeAt(JSON.parse(place) as StorePlace)), archiveAfter: "0s", pause: "0ms" },
+  () => Date.now() + 120_000,
+);
 if (work === "delete") await saver.deleteThread("gone");
 else {
   const maintenance = saver.startMaintenance({ every: "1ms" });

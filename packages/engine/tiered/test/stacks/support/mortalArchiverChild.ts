@@ -27,13 +27,15 @@ function mortal<T extends object>(target: T): T {
   });
 }
 
-const saver = new TieredSaver({
-  warm: mortal(postgres({ url })),
-  cold: new PackTier(mortal(storeAt(JSON.parse(place) as StorePlace))),
-  pause: "0ms",
-  clock: () => Date.now() + 120_000,
-  ...(JSON.parse(options) as Partial<TieredSaverOptions>),
-});
+const saver = new TieredSaver(
+  {
+    warm: mortal(postgres({ url })),
+    cold: new PackTier(mortal(storeAt(JSON.parse(place) as StorePlace))),
+    pause: "0ms",
+    ...(JSON.parse(options) as Partial<TieredSaverOptions>),
+  },
+  () => Date.now() + 120_000,
+);
 await saver.maintain();
 process.send?.(passed);
 await saver.end();

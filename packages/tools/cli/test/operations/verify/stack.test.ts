@@ -33,16 +33,18 @@ afterAll(async () => {
 
 /** The stack as a process of its own opens it; its clock is a month ahead, so that all is idle. */
 function open(options: { replicas?: Tier[] } = {}): TieredSaver {
-  const saver = new TieredSaver({
-    hot: redis({ ...hot.storage.place, ttl: "1h" }),
-    warm: postgres({ url: warm.storage.url }),
-    cold: s3({ client: cold.storage.client, bucket: cold.storage.bucket }),
-    archiveAfter: "7d",
-    pause: "0ms",
-    clock: () => Date.now() + month,
-    breaker: { timeout: "10s" },
-    ...options,
-  });
+  const saver = new TieredSaver(
+    {
+      hot: redis({ ...hot.storage.place, ttl: "1h" }),
+      warm: postgres({ url: warm.storage.url }),
+      cold: s3({ client: cold.storage.client, bucket: cold.storage.bucket }),
+      archiveAfter: "7d",
+      pause: "0ms",
+      breaker: { timeout: "10s" },
+      ...options,
+    },
+    () => Date.now() + month,
+  );
   savers.push(saver);
   return saver;
 }
