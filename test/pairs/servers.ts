@@ -25,7 +25,7 @@ export interface Servers {
 
 /** Opens clients of a PostgreSQL and a Redis. */
 export async function openServers(): Promise<Servers> {
-  const [database, { url, keyPrefix }] = await Promise.all([freshDatabase(), sharedRedis()]);
+  const [database, { url, prefix: keyPrefix }] = await Promise.all([freshDatabase(), sharedRedis()]);
   const pool = new pg.Pool({ connectionString: database.url, max: 4 });
   const client = new Redis(url);
   await postgres({ pool }).setup();

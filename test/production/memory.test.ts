@@ -17,7 +17,7 @@ test.skipIf(!available.postgres || !available.redis)(
   "an instance holds no more memory after many turns than after few",
   async () => {
     const [database, place] = await Promise.all([freshDatabase(), sharedRedis()]);
-    const hot = `${place.url}?ttl=1m&prefix=${encodeURIComponent(place.keyPrefix)}`;
+    const hot = `${place.url}?ttl=1m&prefix=${encodeURIComponent(place.prefix)}`;
     const child = runChild<Message>(join(import.meta.dirname, "turnsChild.ts"), [
       database.url,
       hot,

@@ -82,5 +82,5 @@ const shared = available.redis || process.env["STRATIGRAPH_TEST_REDIS_URL"] !== 
 test.skipIf(!shared)("the shared Redis gives each caller a prefix of its own", async () => {
   const [one, two] = [await sharedRedis(), await sharedRedis()];
   expect(one.url).toBe(two.url);
-  expect(one.keyPrefix).not.toBe(two.keyPrefix);
+  expect(one.prefix).not.toBe(two.prefix);
 });

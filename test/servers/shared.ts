@@ -54,14 +54,14 @@ export async function embeddedFolder(): Promise<string> {
 export interface SharedRedis {
   url: string;
   /** A prefix for every key, which no other test file has. It has no characters that patterns treat specially. */
-  keyPrefix: string;
+  prefix: string;
 }
 
 /** The Redis that all test files share. Never flush it. */
 export async function sharedRedis(): Promise<SharedRedis> {
   const url =
     process.env["STRATIGRAPH_TEST_REDIS_URL"] ?? ((await askRegistry("redis")) as { url: string }).url;
-  return { url, keyPrefix: `${unique("t")}:` };
+  return { url, prefix: `${unique("t")}:` };
 }
 
 /** The address of the Chromium that all test files share, for Playwright's `connectOverCDP`. Contexts keep tests apart. */

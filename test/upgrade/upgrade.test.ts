@@ -30,7 +30,7 @@ beforeAll(async () => {
   const prepare = join(import.meta.dirname, "../run/langgraph-versions.mjs");
   await promisify(execFile)(process.execPath, [prepare, "--prepare", OLD, folder]);
   database = await freshDatabase();
-  const { url, keyPrefix } = await sharedRedis();
+  const { url, prefix: keyPrefix } = await sharedRedis();
   const child = runChild<Begun>(join(folder, "test/upgrade/beginChild.ts"), [database.url, url, keyPrefix]);
   begun = await child.message((message) => "storage" in message);
   await child.exit;

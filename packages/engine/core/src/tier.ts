@@ -11,6 +11,19 @@ export type { Check, CheckUp, CheckResult } from "./operations/checkUp.ts";
 export type { HealthReporter } from "./operations/health.ts";
 export { isKeptWhole, isReserved, reservedNamespaces } from "./contract/reservedNamespaces.ts";
 export { checkStoredSize } from "./contract/storedSize.ts";
+export {
+  namespaceOfPath,
+  namespacePath,
+  type FieldTest,
+  type ItemAddress,
+  type ItemChange,
+  type ItemField,
+  type ItemKeeper,
+  type Items,
+  type ItemNamespacesQuery,
+  type ItemSearch,
+  type StoredItem,
+} from "./contract/items.ts";
 export { tagKey } from "./contract/tagKey.ts";
 export {
   maxTagBytes,

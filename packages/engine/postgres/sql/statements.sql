@@ -321,3 +321,38 @@ select number, shards, family::text, complete from :schema.shard
 -- name: completeShards
 -- Notes in the first shard that every database of its set has its row.
 update :schema.shard set complete = true where number = 0 and not complete
+
+-- name: readItems
+select i.key, i.long_key, i.version::text, extract(epoch from i.created_at) * 1000 as created_ms,
+       extract(epoch from i.updated_at) * 1000 as updated_ms, i.value, c.place::integer
+  from unnest($1::bytea[], $2::bytea[]) with ordinality as c (path, key, place)
+  join :schema.item_namespaces n using (path)
+  join :schema.items i on i.ns = n.ns and i.key = c.key
+ where i.expires_at is null or i.expires_at > now()
+
+-- name: changeItems
+select :schema.change_items_1($1::jsonb, $2::bytea)
+
+-- name: searchItems
+-- $1 and $2: the range of paths. $3: a jsonpath that the fields must meet. $4: only smaller versions.
+select n.path, i.key, i.long_key, i.version::text, extract(epoch from i.created_at) * 1000 as created_ms,
+       extract(epoch from i.updated_at) * 1000 as updated_ms, i.value
+  from :schema.items i
+  join :schema.item_namespaces n using (ns)
+ where n.path >= $1::bytea and n.path < $2::bytea
+   and i.fields @@ $3::jsonpath
+   and i.version < $4::bigint
+   and (i.expires_at is null or i.expires_at > now())
+ order by i.version desc
+ limit $5::integer
+
+-- name: itemNamespaces
+select n.path
+  from :schema.item_namespaces n
+ where n.path >= $1::bytea and n.path < $2::bytea and n.path > $3::bytea
+   and exists (select from :schema.items i where i.ns = n.ns and (i.expires_at is null or i.expires_at > now()))
+ order by n.path
+ limit $4::integer
+
+-- name: sweepItems
+select :schema.sweep_items_1($1::integer)::text as swept

@@ -26,6 +26,7 @@ import {
   type DiagnoseRequest,
   type Diagnosis,
   type ForkRequest,
+  type ItemKeeper,
   type KeyCheckKeeper,
   type LeaseKeeper,
   type LockKeeper,
@@ -58,6 +59,7 @@ import {
 import { appendArguments } from "./append/appendArguments.ts";
 import { GroupCommit } from "./append/groupCommit.ts";
 import { pendingAppend, pendingWrites, type PendingAppend } from "./append/pendingAppend.ts";
+import { PostgresItems } from "./items/postgresItems.ts";
 import { BinaryArgument } from "./wire/binaryArgument.ts";
 import type { Executor, PgResult } from "./connection/client.ts";
 import { hashText, hexOf } from "./wire/hex.ts";
@@ -207,6 +209,7 @@ export class PostgresTier
     LeaseKeeper,
     LockKeeper,
     UnchangedDeleter,
+    ItemKeeper,
     ArchiveSource,
     BytesReplacer,
     Diagnoser,
@@ -229,6 +232,7 @@ export class PostgresTier
         "later deletions, ten at a time, and maintenance; then the database's own backups and WAL archive",
     },
   ];
+  readonly items: PostgresItems;
   readonly #executor: Executor;
   readonly #sql: ReturnType<typeof statementsIn>;
   readonly #appends: GroupCommit;
@@ -242,6 +246,7 @@ export class PostgresTier
     this.#executor = executor;
     this.#sql = statementsIn(schema);
     this.#appends = new GroupCommit(executor, this.#sql);
+    this.items = new PostgresItems(executor, this.#sql);
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
@@ -744,13 +749,13 @@ export class PostgresTier
 
   /**
    * Deletes threads that have only pending writes, because their writer died before the first checkpoint, and tombstones older than a
-   * week: at most 200 of each per call. Also deletes leases that their holders didn't give back.
+   * week: at most 200 of each per call. Also deletes leases that their holders didn't give back, and expired items.
    * @param olderThanMs milliseconds since the thread was last written, or since the lease expired
    * @throws StratigraphError
    */
   async sweep(olderThanMs: number): Promise<number> {
     const [row] = await this.#run(this.#sql.sweep, [olderThanMs, threadsPerSweep]);
-    return Number(row!["swept"]);
+    return Number(row!["swept"]) + (await this.items.sweep());
   }
 
   /**

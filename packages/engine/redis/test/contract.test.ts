@@ -7,7 +7,7 @@ import { redis } from "../src/index.ts";
 testTier(
   "redis",
   async () => {
-    const { url, keyPrefix } = await sharedRedis();
+    const { url, prefix: keyPrefix } = await sharedRedis();
     const client = new Redis(url);
     const open = async () => redis({ client, prefix: keyPrefix });
     return {
@@ -22,7 +22,7 @@ testTier(
 testTier(
   "redis, with expiry",
   async () => {
-    const { url, keyPrefix } = await sharedRedis();
+    const { url, prefix: keyPrefix } = await sharedRedis();
     const tiers = new Set([redis({ url, prefix: keyPrefix, ttl: "1h" })]);
     const reopen = async () => {
       const tier = redis({ url, prefix: keyPrefix, ttl: "1h" });

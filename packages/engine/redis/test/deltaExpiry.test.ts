@@ -8,7 +8,7 @@ import { RedisSaver } from "../src/index.ts";
 // A thread that Redis loses while a node runs. A run goes on with what it has in memory: where channels are plain, its next checkpoint
 // holds all of that. A DeltaChannel only stores what is new, so that the checkpoint is refused.
 
-const { url, keyPrefix } = await sharedRedis();
+const { url, prefix: keyPrefix } = await sharedRedis();
 const client = new Redis(url);
 const open = () => new RedisSaver({ client, prefix: keyPrefix, ttl: "1h" });
 afterAll(() => client.disconnect());

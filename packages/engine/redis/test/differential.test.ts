@@ -6,7 +6,7 @@ import { sparse } from "../../../../test/rounds.ts";
 testDifferential(
   "RedisSaver",
   async () => {
-    const { url, keyPrefix } = await sharedRedis();
+    const { url, prefix: keyPrefix } = await sharedRedis();
     const savers = [
       await RedisSaver.fromUrl(url, { prefix: keyPrefix }),
       await RedisSaver.fromUrl(url, { prefix: keyPrefix }),

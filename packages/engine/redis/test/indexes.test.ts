@@ -7,7 +7,7 @@ import { put, watched } from "./fixtures.ts";
 // The indexes are other keys than the threads, written by other commands. Whatever comes between two commands, an index may name too
 // many threads, and never too few.
 
-const { url, keyPrefix } = await sharedRedis();
+const { url, prefix: keyPrefix } = await sharedRedis();
 const client = new Redis(url);
 afterAll(() => client.disconnect());
 

@@ -9,7 +9,7 @@ import { blob, put } from "./fixtures.ts";
 
 // All other tests are with ioredis 6, which talks RESP3; version 5 talks RESP2.
 
-const { url, keyPrefix } = await sharedRedis();
+const { url, prefix: keyPrefix } = await sharedRedis();
 const client = new Redis5(url);
 let prefixes = 0;
 const options = () => ({ client, prefix: `${keyPrefix}five ${(prefixes += 1)}:` });

@@ -5,7 +5,7 @@ import { at, blob, put, watched } from "./fixtures.ts";
 
 // What a thread keeps when its contents go: its expiry, its pin, its revision, and what it was told of copies.
 
-const { url, keyPrefix } = await sharedRedis();
+const { url, prefix: keyPrefix } = await sharedRedis();
 const client = new Redis(url);
 const tier = redis({ client, prefix: keyPrefix, ttl: "1h", refreshOnRead: false });
 afterAll(() => client.disconnect());

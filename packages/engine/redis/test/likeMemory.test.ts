@@ -261,7 +261,7 @@ async function outcome(work: Promise<unknown>): Promise<unknown> {
 }
 
 test("a random history reads the same on Redis and on the reference tier", async () => {
-  const { url, keyPrefix } = await sharedRedis();
+  const { url, prefix: keyPrefix } = await sharedRedis();
   const client = new Redis(url);
   const tier = redis({ client, prefix: keyPrefix, ttl: "1h" });
   let threads = 0;

@@ -7,7 +7,7 @@ import { redis } from "../src/index.ts";
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-const { url, keyPrefix } = await sharedRedis();
+const { url, prefix: keyPrefix } = await sharedRedis();
 const client = new Redis(url);
 const tier = redis({ client, prefix: keyPrefix });
 afterAll(() => client.disconnect());

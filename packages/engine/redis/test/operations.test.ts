@@ -8,7 +8,7 @@ import { at, blob, put } from "./fixtures.ts";
 
 // What an operator meets: settings that are wrong, what is left behind, what is traced, values of a hundred megabytes.
 
-const { url, keyPrefix } = await sharedRedis();
+const { url, prefix: keyPrefix } = await sharedRedis();
 const client = new Redis(url);
 let prefixes = 0;
 const fresh = () => `${keyPrefix}ops ${(prefixes += 1)}:`;

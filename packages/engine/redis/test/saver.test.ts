@@ -7,7 +7,7 @@ import { expireKeys } from "./fixtures.ts";
 
 // A whole saver on Redis: what its callers see of expiry, lost parts and races.
 
-const { url, keyPrefix } = await sharedRedis();
+const { url, prefix: keyPrefix } = await sharedRedis();
 const client = new Redis(url);
 const open = (options: RedisSaverOptions = {}) => new RedisSaver({ client, prefix: keyPrefix, ...options });
 afterAll(() => client.disconnect());

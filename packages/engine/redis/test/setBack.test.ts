@@ -11,7 +11,7 @@ for (const [name, ttl] of [
   testSetBack(
     name,
     async () => {
-      const { url, keyPrefix } = await sharedRedis();
+      const { url, prefix: keyPrefix } = await sharedRedis();
       const client = new Redis(url);
       return {
         ...redisBackups(client, keyPrefix),

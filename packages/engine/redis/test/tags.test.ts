@@ -9,7 +9,7 @@ import { put } from "./fixtures.ts";
 
 // The index of tags lives in other keys than the threads: it may name too many, and never too few.
 
-const { url, keyPrefix } = await sharedRedis();
+const { url, prefix: keyPrefix } = await sharedRedis();
 const client = new Redis(url);
 afterAll(() => client.disconnect());
 

@@ -5,7 +5,7 @@ import { redis } from "../src/index.ts";
 import { put } from "./fixtures.ts";
 
 test("a thread that was written since isn't told as an old one, where the index lags behind", async () => {
-  const { url, keyPrefix } = await sharedRedis();
+  const { url, prefix: keyPrefix } = await sharedRedis();
   const client = new Redis(url);
   onTestFinished(() => client.disconnect());
   const prefix = `${keyPrefix}lags:`;

@@ -7,7 +7,7 @@ import { at, blob, expireKeys, put } from "./fixtures.ts";
 
 // What is Redis's own: keys, expiry, pins, what happens when a part of a thread is gone, and what calls cost.
 
-const { url, keyPrefix } = await sharedRedis();
+const { url, prefix: keyPrefix } = await sharedRedis();
 const client = new Redis(url);
 afterAll(() => client.disconnect());
 

@@ -5,7 +5,7 @@ import { RedisSaver } from "../src/index.ts";
 const initializer = {
   checkpointerName: "@stratigraph/redis RedisSaver",
   createCheckpointer: async () => {
-    const { url, keyPrefix } = await sharedRedis();
+    const { url, prefix: keyPrefix } = await sharedRedis();
     return await RedisSaver.fromUrl(url, { prefix: keyPrefix });
   },
   destroyCheckpointer: async (saver: RedisSaver) => await saver.end(),

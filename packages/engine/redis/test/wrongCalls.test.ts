@@ -141,7 +141,7 @@ describe("right calls", () => {
   };
 
   test("options in a URL count, and those beside it count more", async () => {
-    const prefix = `${server.keyPrefix}url:`;
+    const prefix = `${server.prefix}url:`;
     const tier = redis({ url: `${server.url}/0?ttl=15m&prefix=${encodeURIComponent(prefix)}&family=4` });
     await tier.append(put("thread-of-the-url", "c1"));
     await tier.end();
@@ -149,7 +149,7 @@ describe("right calls", () => {
     expect(ttls.length).toBeGreaterThan(0);
     for (const ttl of ttls) expect(ttl).toBeGreaterThan(14 * 60_000);
     for (const ttl of ttls) expect(ttl).toBeLessThanOrEqual(15 * 60_000);
-    const other = `${server.keyPrefix}beside:`;
+    const other = `${server.prefix}beside:`;
     const saver = await RedisSaver.fromUrl(`${server.url}?ttl=15m&prefix=x`, {
       prefix: other,
       ttl: "1h",
@@ -162,7 +162,7 @@ describe("right calls", () => {
   });
 
   test("a database that the server doesn't have is an error, and nothing goes into another one", async () => {
-    const keyPrefix = `${server.keyPrefix}nowhere:`;
+    const keyPrefix = `${server.prefix}nowhere:`;
     await expect(RedisSaver.fromUrl(`${server.url}/99`, { prefix: keyPrefix })).rejects.toMatchObject({
       code: "MISCONFIGURED",
       message: expect.stringContaining("names a database that isn't there") as string,
@@ -175,7 +175,7 @@ describe("right calls", () => {
   });
 
   test("a database that it has is used", async () => {
-    const keyPrefix = `${server.keyPrefix}third:`;
+    const keyPrefix = `${server.prefix}third:`;
     const tier = redis({ url: `${server.url}/3`, prefix: keyPrefix });
     await tier.append(put("t", "c1"));
     expect((await tier.peek({ threadId: "t", namespace: "" })).head).toBe("c1");

@@ -10,6 +10,7 @@ import {
   forksThreads,
   copyByReading,
   keepsLeases,
+  keepsItems,
   keepsLocks,
   looksOnly,
   ownersOf,
@@ -35,6 +36,7 @@ import type {
   HealthReporter,
   LayeredTier,
   LeaseKeeper,
+  Items,
   LockKeeper,
   ListedCheckpoint,
   ListQuery,
@@ -96,6 +98,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   readonly tagThread?: ThreadTagger["tagThread"];
   readonly untagThread?: ThreadTagger["untagThread"];
   readonly threadTags?: ThreadTagger["threadTags"];
+  readonly items?: Items;
   readonly archiveThread?: ThreadArchiver["archiveThread"];
   readonly restoreThread?: ThreadArchiver["restoreThread"];
   /** Every tier that may hold a part of a thread. Replicas aren't among them, because they follow the warm tier. */
@@ -157,6 +160,15 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
       this.tagThread = (...args) => gate.run(() => warm.tagThread(...args));
       this.untagThread = (...args) => gate.run(() => warm.untagThread(...args));
       this.threadTags = (...args) => gate.run(() => warm.threadTags(...args));
+    }
+    if (keepsItems(warm)) {
+      const { items } = warm;
+      this.items = {
+        read: (...args) => gate.run(() => items.read(...args)),
+        change: (...args) => gate.run(() => items.change(...args)),
+        search: (...args) => gate.run(() => items.search(...args)),
+        namespaces: (...args) => gate.run(() => items.namespaces(...args)),
+      };
     }
     const archive = this.#archive;
     if (archive !== undefined) {

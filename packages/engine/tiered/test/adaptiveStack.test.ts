@@ -17,7 +17,7 @@ describe("on Redis and PostgreSQL", () => {
   });
 
   test("Redis keeps each copy for as long as it was chosen to stay, also when it is read and trusted", async () => {
-    const { url, keyPrefix } = await sharedRedis();
+    const { url, prefix: keyPrefix } = await sharedRedis();
     const client = new Redis(url);
     const hot = redis({ client, prefix: keyPrefix, ttl: "15m" });
     const warm = postgres({ url: database.url, schema: "kept" });
@@ -48,7 +48,7 @@ describe("on Redis and PostgreSQL", () => {
   });
 
   test("nothing is lost, and every read is the newest, while copies go at the worst moments", async () => {
-    const { url, keyPrefix } = await sharedRedis();
+    const { url, prefix: keyPrefix } = await sharedRedis();
     const warm = () => postgres({ url: database.url, schema: "lost" });
     const random = randomNumbers(5);
     const savers = [1, 2].map(() => {

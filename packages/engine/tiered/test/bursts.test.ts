@@ -26,7 +26,7 @@ describe.skipIf(!available.redis || !available.postgres)("a burst of work in thi
 
   /** A stack on real servers whose threads are in Redis. */
   async function opened(breaker: BreakerOptions = {}) {
-    const { url, keyPrefix } = await sharedRedis();
+    const { url, prefix: keyPrefix } = await sharedRedis();
     const clock = { now: 0 };
     const hot = new FaultyTier(redis({ url, prefix: keyPrefix, ttl: "5m" }));
     const warm = postgres({ url: database.url });

@@ -56,7 +56,7 @@ describe.each(inRounds({ few: [verified], all: [verified, adaptive] }))("$name",
     name,
     async () => {
       const database = await freshDatabase();
-      const { url, keyPrefix } = await sharedRedis();
+      const { url, prefix: keyPrefix } = await sharedRedis();
       const stacks: TierStack[] = [];
       const open = async (): Promise<Tier> => {
         const hot = [boundedMemory(), redis({ url, prefix: keyPrefix, ttl: "5m" })];

@@ -120,7 +120,7 @@ describe.skipIf(!available.redis || !available.postgres)("with runs under way", 
     "durability %s: each run ends well or is rejected with CLOSED; nothing is unhandled",
     async (durability) => {
       const database = await freshDatabase();
-      const { url, keyPrefix } = await sharedRedis();
+      const { url, prefix: keyPrefix } = await sharedRedis();
       const unhandled: unknown[] = [];
       const listen = (error: unknown): void => void unhandled.push(error);
       process.on("unhandledRejection", listen);

@@ -26,7 +26,7 @@ afterAll(() => database.drop());
 /** A stack over the shared Redis and the database, as another process would open it. */
 function open(shared: SharedRedis, consistency: Consistency): TieredSaver {
   return new TieredSaver({
-    hot: redis({ url: shared.url, prefix: shared.keyPrefix, ttl: "5m" }),
+    hot: redis({ url: shared.url, prefix: shared.prefix, ttl: "5m" }),
     warm: postgres({ url: database.url, schema: "stratigraph" }),
     consistency,
     conflict: "throw",
@@ -45,7 +45,7 @@ describe.each(["verified", "trusted"] as const)("%s, on Redis and Postgres", (co
     const child = runChild<{ committed: boolean }>(writer, [
       database.url,
       shared.url,
-      shared.keyPrefix,
+      shared.prefix,
       consistency,
     ]);
     await child.message(({ committed }) => committed);
@@ -98,7 +98,7 @@ test("trusted: a process that can't reach Redis writes: others read what was bef
 async function isReadMeanwhile(trustForMs: number): Promise<boolean> {
   const shared = await sharedRedis();
   const saver = new TieredSaver({
-    hot: redis({ url: shared.url, prefix: shared.keyPrefix, ttl: "5m" }),
+    hot: redis({ url: shared.url, prefix: shared.prefix, ttl: "5m" }),
     warm: postgres({ url: database.url }),
     consistency: "trusted",
     trustFor: `${trustForMs}ms`,

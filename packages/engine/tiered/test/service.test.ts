@@ -12,7 +12,7 @@ test.skipIf(!available.redis || !available.postgres)(
   "a service of two processes, 32 requests at once: Redis is used all the time, and nothing is dropped",
   async () => {
     const database = await freshDatabase();
-    const { url, keyPrefix } = await sharedRedis();
+    const { url, prefix: keyPrefix } = await sharedRedis();
     const script = join(import.meta.dirname, "fixtures/serviceChild.ts");
     const services = [0, 1].map(() => runChild<{ port: number }>(script, [database.url, url, keyPrefix]));
     try {

@@ -20,7 +20,7 @@ async function postgresTier(): Promise<Tier> {
 }
 
 async function redisTier(): Promise<Tier> {
-  const { url, keyPrefix } = await sharedRedis();
+  const { url, prefix: keyPrefix } = await sharedRedis();
   return redis({ url, prefix: keyPrefix, ttl: "5m" });
 }
 

@@ -13,7 +13,7 @@ const everywhere: typeof savers = [
   [
     "RedisSaver",
     async (): Promise<Opened> => {
-      const { url, keyPrefix } = await sharedRedis();
+      const { url, prefix: keyPrefix } = await sharedRedis();
       const saver = await RedisSaver.fromUrl(url, { prefix: keyPrefix });
       return { saver, close: () => saver.end() };
     },

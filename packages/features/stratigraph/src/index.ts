@@ -89,6 +89,7 @@ export type {
   SaverOptions,
   Size,
   StartMaintenanceOptions,
+  StoreOptions,
   StratigraphSerializerOptions,
   Tags,
   ThreadInfo,
@@ -97,6 +98,7 @@ export type {
   ThreadSelection,
   Tier,
   TierHealth,
+  TierStore,
   TraceEvent,
 } from "@stratigraph/core";
 export { PostgresSaver, pglite, postgres } from "@stratigraph/postgres";
@@ -127,6 +129,7 @@ export type {
   TierSource,
 } from "./config.ts";
 export { createCheckpointer } from "./createCheckpointer.ts";
+export { createStore } from "./createStore.ts";
 export { InvalidConfigError } from "./settings/invalidConfigError.ts";
 export type { LoadConfigOptions, LoadedConfig } from "./settings/loadConfig.ts";
 export {

@@ -174,7 +174,7 @@ describe.skipIf(!available.postgres && process.env["STRATIGRAPH_TEST_POSTGRES_UR
 test.skipIf(!available.redis && process.env["STRATIGRAPH_TEST_REDIS_URL"] === undefined)(
   "Redis by URL",
   async () => {
-    const { url, keyPrefix } = await sharedRedis();
+    const { url, prefix: keyPrefix } = await sharedRedis();
     await goesOn({ redis: url, prefix: keyPrefix, ttl: "1m" });
     expect(new RedisSaver({ url, prefix: keyPrefix })).toBeInstanceOf(RedisSaver);
   },

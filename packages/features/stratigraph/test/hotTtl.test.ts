@@ -16,7 +16,7 @@ const checkpoint = {
 
 /** When the copies of a thread expire in the Redis that is a stack's hot tier, in milliseconds; -1: never. */
 async function expiries(hotOf: (url: string) => TierSource): Promise<Set<number>> {
-  const { url, keyPrefix } = await sharedRedis();
+  const { url, prefix: keyPrefix } = await sharedRedis();
   const client = new Redis(url);
   onTestFinished(() => client.disconnect());
   const saver = await createCheckpointer({

@@ -200,7 +200,7 @@ describe("PostgreSQL", async () => {
 test.skipIf(!available.redis)(
   "Redis that was emptied is no outage: the next process stores its check values",
   async () => {
-    const { url, keyPrefix } = await sharedRedis();
+    const { url, prefix: keyPrefix } = await sharedRedis();
     const saver = await RedisSaver.fromUrl(url, { prefix: keyPrefix, encryption: right });
     onTestFinished(() => saver.end());
     await expect(RedisSaver.fromUrl(url, { prefix: keyPrefix, encryption: wrong })).rejects.toMatchObject(

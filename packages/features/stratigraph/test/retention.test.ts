@@ -58,7 +58,7 @@ describe.each<[string, boolean, () => Promise<CheckpointerConfig>]>([
   [
     "redis",
     available.redis,
-    async () => ({ redis: (await sharedRedis()).url, prefix: (await sharedRedis()).keyPrefix }),
+    async () => ({ redis: (await sharedRedis()).url, prefix: (await sharedRedis()).prefix }),
   ],
   ["a stack without a cold tier", true, async () => ({ hot: new MemoryTier(), warm: new MemoryTier() })],
   [

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 /** @param ends whether runs end */
 async function startedChild(runsLimit: string, ends: "soon" | "never") {
-  const { url, keyPrefix } = await sharedRedis();
+  const { url, prefix: keyPrefix } = await sharedRedis();
   const args = [database.url, url, keyPrefix, String(threads), runsLimit, ends];
   const child = runChild<DrainMessage>(script, args);
   await child.message((message) => message.type === "step" && message.step >= 5);

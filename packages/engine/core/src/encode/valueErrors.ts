@@ -3,6 +3,7 @@ import { CorruptionError, StratigraphError, type ErrorCode } from "../contract/e
 import { SerializationError } from "../serde/index.ts";
 import { messageOf } from "../serde/messageOf.ts";
 import type { SerializationReason } from "../serde/serializationError.ts";
+import type { ItemAddress } from "../contract/items.ts";
 import type { Address } from "../contract/tier.ts";
 
 /** Why the codec or the cipher refused bytes that aren't damaged. */
@@ -34,7 +35,16 @@ function otherThanDamage(
   cause: unknown,
 ): StratigraphError | undefined {
   const where = { threadId, namespace, checkpointId, channel };
-  const message = `${placeOf(where, channel)}: ${what}. ${messageOf(cause)}`;
+  return withOwnCode(placeOf(where, channel), where, what, cause);
+}
+
+function withOwnCode(
+  place: string,
+  where: Readonly<Record<string, unknown>>,
+  what: string,
+  cause: unknown,
+): StratigraphError | undefined {
+  const message = `${place}: ${what}. ${messageOf(cause)}`;
   if (CodecError.is(cause)) {
     const code = codecCodes[cause.reason];
     const { keyId } = cause;
@@ -109,5 +119,21 @@ export function notStored(at: Address, channel: string, cause: unknown): Error {
     `${where}: the value can't be stored. ${messageOf(cause)}`,
     data,
     cause,
+  );
+}
+
+/** The error that is thrown if an item can't be stored, or can't be read back: that is "CORRUPT" unless the cause has a code of its own. */
+export function itemError(
+  { namespace, key }: ItemAddress,
+  what: string,
+  cause: unknown,
+  code: "SERIALIZATION" | "CORRUPT",
+): StratigraphError {
+  if (StratigraphError.is(cause) && cause.code !== "SERIALIZATION") return cause;
+  const place = `Item ${JSON.stringify(key)} of namespace ${JSON.stringify(namespace)}`;
+  const where = { namespace, key };
+  return (
+    withOwnCode(place, where, what, cause) ??
+    new StratigraphError(code, `${place}: ${what}. ${messageOf(cause)}`, where, cause)
   );
 }

@@ -31,6 +31,8 @@ import type {
   ThreadTag,
   Tier,
 } from "../contract/tier.ts";
+import type { ItemKeeper } from "../contract/items.ts";
+import { MemoryItems } from "./memoryItems.ts";
 import { MemoryLocks } from "./memoryLocks.ts";
 import { diagnoseMemory } from "../operations/diagnoseMemory.ts";
 import type {
@@ -127,6 +129,7 @@ export class MemoryTier
     LeaseKeeper,
     LockKeeper,
     UnchangedDeleter,
+    ItemKeeper,
     ArchiveSource,
     BytesReplacer,
     ThreadTagger,
@@ -141,6 +144,7 @@ export class MemoryTier
       removedBy: "later writes of this tier, its sweep, or the end of the process",
     },
   ];
+  readonly items: MemoryItems;
   readonly #kept = new Map<string, Thread>();
   /** Threads without a checkpoint, and when they were last written or tagged (milliseconds since 1970), longest ago first. */
   readonly #headless = new Map<string, number>();
@@ -155,6 +159,12 @@ export class MemoryTier
   constructor(now: () => number = Date.now) {
     this.#now = now;
     this.#locks = new MemoryLocks(now);
+    this.items = new MemoryItems(now, (method, work) =>
+      this.#calls.run(method, undefined, async () => {
+        if (this.#ended) throw closedError(this.name);
+        return work();
+      }),
+    );
   }
 
   /** Every method goes through here, so that none works after {@link end}. */
@@ -411,7 +421,8 @@ export class MemoryTier
       swept += 1;
       if (swept === mostSwept) break;
     }
-    return swept + this.#sweepLeases(olderThanMs) + this.#locks.sweep(olderThanMs);
+    const items = this.items.sweep();
+    return swept + this.#sweepLeases(olderThanMs) + this.#locks.sweep(olderThanMs) + items;
   }
 
   #sweepLeases(olderThanMs: number): number {

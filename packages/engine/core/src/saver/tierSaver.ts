@@ -38,6 +38,7 @@ import {
   closedError,
   EvictedError,
   InvalidAddressError,
+  InvalidOptionError,
   NotFoundError,
   StratigraphError,
 } from "../contract/errors.ts";
@@ -47,6 +48,10 @@ import { KeyGuard } from "./keyGuard.ts";
 import { Lineage, type Ancestor } from "./lineage.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "../operations/listThreads.ts";
 import { tellOfLostRace } from "./lostRace.ts";
+import { keepsItems } from "../contract/items.ts";
+import { ItemCoder } from "../items/itemCoder.ts";
+import { storeOptionNames, TierStore, type StoreOptions } from "../items/tierStore.ts";
+import { ttlOf } from "../items/ttl.ts";
 import { HeadRights, runOf } from "./headRights.ts";
 import { KnownThreads } from "./knownThreads.ts";
 import { aboutConfig, listing, operation, type Notes } from "./operation.ts";
@@ -113,6 +118,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #onConflict: SaverOptions["onConflict"];
   readonly #rights = new HeadRights();
   readonly #known: KnownThreads;
+  readonly #itemCoder: ItemCoder;
   readonly #lineage: Lineage;
   readonly #waits: StoredWaits;
   readonly #writers = new Writers();
@@ -136,6 +142,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#keys = cipher === undefined ? undefined : new KeyGuard(tier, cipher, maxValueBytes);
     const envelope = new Envelope(this.#keys?.sealer, maxValueBytes);
     const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
+    this.#itemCoder = new ItemCoder(resolved.serde, envelope, stored.maxBytes);
     this.coder = new CheckpointCoder(resolved.serde, new BlobEncoder(envelope, resolved, stored));
     this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
     this.#known = new KnownThreads(tier, this.coder, this.#tags);
@@ -591,6 +598,28 @@ export class TierSaver extends BaseCheckpointSaver {
     }
     const { checkpointId } = at;
     return await operation("promote", at, () => promote(this.tier, this.coder, { ...at, checkpointId }));
+  }
+
+  /**
+   * A store on this saver's storage, for `compile({ checkpointer, store })`: long-term memory that all threads share. It has the saver's
+   * serializer, and is closed with the saver. The times to live are those of this store's own writes.
+   * @throws InvalidOptionError if the storage keeps no items, or the saver encrypts: items can't be encrypted yet
+   */
+  store(options: StoreOptions = {}): TierStore {
+    checkOptions("store", options, storeOptionNames);
+    if (!keepsItems(this.tier))
+      throw new InvalidOptionError(
+        "store",
+        `tier ${this.tier.name}`,
+        "It keeps no items; memory and PostgreSQL do, and stacks with one of these as warm tier.",
+      );
+    if (this.#keys !== undefined)
+      throw new InvalidOptionError(
+        "encryption",
+        "keys",
+        "Items of stores can't be encrypted yet. Open the store by a checkpointer without encryption, if its values may be readable.",
+      );
+    return new TierStore(this.tier.items, this.#itemCoder, ttlOf(options.ttl));
   }
 
   async #end(): Promise<void> {

@@ -47,7 +47,7 @@ const open = async () => {
   const second = async (): Promise<ArchivingSaver> => {
     const saver = new ArchivingSaver(
       {
-        hot: redis({ client, prefix: shared.keyPrefix, ttl: "5m" }),
+        hot: redis({ client, prefix: shared.prefix, ttl: "5m" }),
         warm: postgres({ pool }),
         cold: s3({ client: bucket.client, bucket: bucket.bucket }),
         archiveAfter: "0s",

@@ -55,8 +55,7 @@ async function objectsOf(
   return (found.Contents ?? []).filter(({ Key = "" }) => Key.includes(threadId));
 }
 
-const keysOf = async (threadId: string): Promise<string[]> =>
-  await raw.keys(`${shared.keyPrefix}*${threadId}*`);
+const keysOf = async (threadId: string): Promise<string[]> => await raw.keys(`${shared.prefix}*${threadId}*`);
 
 async function rowsOf(threadId: string): Promise<unknown[]> {
   const key = `'\\x02${Buffer.from(threadId).toString("hex")}'`;

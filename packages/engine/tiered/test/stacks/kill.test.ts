@@ -50,7 +50,7 @@ function configOf(threadId: string, checkpointId?: string) {
 }
 
 function start(threadId: string, consistency: Consistency, cutAt: string) {
-  const { url, keyPrefix } = shared;
+  const { url, prefix: keyPrefix } = shared;
   const args = [threadId, consistency, String(steps), cutAt, named(database.url, threadId), url, keyPrefix];
   return runChild<KillMessage>(script, args);
 }

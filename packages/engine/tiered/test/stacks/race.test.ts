@@ -23,7 +23,7 @@ async function races(
     log: readonly string[],
   ) => Promise<void>,
 ): Promise<PostgresSaver> {
-  const [database, { url, keyPrefix }] = await Promise.all([freshDatabase(), sharedRedis()]);
+  const [database, { url, prefix: keyPrefix }] = await Promise.all([freshDatabase(), sharedRedis()]);
   const saver = PostgresSaver.fromConnString(database.url);
   onTestFinished(async () => {
     await saver.end();

@@ -8,7 +8,7 @@ testKills("redis>postgres", {
   atOnce: 3,
   open: async () => {
     const [{ url, drop }, redis] = await Promise.all([freshDatabase(), sharedRedis()]);
-    const hot = `${redis.url}?prefix=${encodeURIComponent(redis.keyPrefix)}`;
+    const hot = `${redis.url}?prefix=${encodeURIComponent(redis.prefix)}`;
     return { url, hot, close: drop };
   },
 });

@@ -206,7 +206,7 @@ async function inPostgres(): Promise<Place> {
 }
 
 async function inRedis(): Promise<Place> {
-  const { url, keyPrefix } = await sharedRedis();
+  const { url, prefix: keyPrefix } = await sharedRedis();
   const client = new Redis(url);
   const bytes = async (): Promise<Buffer> => {
     const parts: Buffer[] = [];

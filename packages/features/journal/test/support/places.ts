@@ -45,7 +45,7 @@ const all: readonly (readonly [name: string, open: () => Promise<OpenedSaver>])[
     "redis>postgres",
     async () => {
       const [{ url, drop }, redis] = await Promise.all([freshDatabase(), sharedRedis()]);
-      const hot = `${redis.url}?prefix=${encodeURIComponent(redis.keyPrefix)}`;
+      const hot = `${redis.url}?prefix=${encodeURIComponent(redis.prefix)}`;
       return await opened({ hot, warm: url }, drop);
     },
   ],

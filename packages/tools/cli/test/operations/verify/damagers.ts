@@ -101,9 +101,9 @@ async function postgresDamager(url: string): Promise<Damager> {
   };
 }
 
-async function redisDamager({ url, keyPrefix }: { url: string; keyPrefix: string }): Promise<Damager> {
+async function redisDamager({ url, prefix }: { url: string; prefix: string }): Promise<Damager> {
   const client = new Redis(url);
-  const names = new KeyNames(keyPrefix);
+  const names = new KeyNames(prefix);
   const hash = (threadId: string): string => names.thread(threadId)[0];
   const key = (at: Address): string => String(encodeCheckpointKey(at.namespace, at.checkpointId));
   const edit = async (threadId: string, field: string, change: (value: Buffer) => Buffer): Promise<void> => {
@@ -135,7 +135,7 @@ async function redisDamager({ url, keyPrefix }: { url: string; keyPrefix: string
     leak: async (id) => void (await client.hset(hash(id), `b${"11".repeat(20)}`, "0:left")),
     digest: async () => {
       const found: string[] = [];
-      for (const each of (await client.keys(`${keyPrefix}t:*`)).sort()) {
+      for (const each of (await client.keys(`${prefix}t:*`)).sort()) {
         const fields = await client.hgetallBuffer(each);
         for (const name of Object.keys(fields).sort())
           found.push(`${each} ${name} ${fields[name]!.toString("base64")}`);

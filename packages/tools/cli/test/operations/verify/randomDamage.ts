@@ -180,7 +180,7 @@ async function onRedis(): Promise<Damageable> {
   const client = new Redis(place.url);
   const savers: TierSaver[] = [];
   let kept: (readonly [key: string, dump: Buffer])[] = [];
-  const keys = async (): Promise<string[]> => (await client.keys(`${place.keyPrefix}*`)).sort();
+  const keys = async (): Promise<string[]> => (await client.keys(`${place.prefix}*`)).sort();
   return {
     open: () => {
       const saver = new TierSaver(redis({ ...place, ttl: "1h" }), { conflict: "branch" });
@@ -198,7 +198,7 @@ async function onRedis(): Promise<Damageable> {
       for (const [key, dump] of kept) await client.restore(key, 0, dump);
     },
     damage: async (numbers) => {
-      const threads = (await keys()).filter((key) => key.startsWith(`${place.keyPrefix}t:`));
+      const threads = (await keys()).filter((key) => key.startsWith(`${place.prefix}t:`));
       const key = oneOf(numbers, threads);
       const fields = (await client.hkeys(key)).sort();
       const field = oneOf(numbers, fields);

@@ -112,7 +112,7 @@ describe("PostgreSQL", () => {
 describe("Redis", () => {
   let storage: Awaited<ReturnType<typeof storages.redis>>;
   let client: Redis;
-  const hash = (threadId: string): string => new KeyNames(storage.place.keyPrefix).thread(threadId)[0];
+  const hash = (threadId: string): string => new KeyNames(storage.place.prefix).thread(threadId)[0];
   beforeEach(async () => {
     storage = await storages.redis();
     client = new Redis(storage.place.url);

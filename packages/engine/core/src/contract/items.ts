@@ -1,0 +1,97 @@
+import type { Tier } from "./tier.ts";
+
+/** Where an item of a store is: a namespace, as its labels from the outermost on, and a key in it. Labels and keys are any text but "". */
+export interface ItemAddress {
+  readonly namespace: readonly string[];
+  readonly key: string;
+}
+
+/** An item as it is stored. */
+export interface StoredItem extends ItemAddress {
+  /** The encoded value. */
+  readonly value: Uint8Array;
+  /** A number that grows with every change of any item of the tier, and that no other change has. */
+  readonly version: number;
+  /** Milliseconds since 1970, by the tier's clock. */
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+}
+
+/** What a tier knows of a field of a value: the scalar, or [] if it is something else or long. */
+export type ItemField = string | number | boolean | null | readonly [];
+
+/** Puts an item in the place of the one at its address, or deletes that. */
+export interface ItemChange extends ItemAddress {
+  /** Absent: deletes the item. */
+  readonly value?: Uint8Array | undefined;
+  /** The top-level fields of the value, for {@link FieldTest}. Absent in a deletion. */
+  readonly fields?: Readonly<Record<string, ItemField>> | undefined;
+  /** How long the item stays, in milliseconds. Absent: for ever. */
+  readonly ttlMs?: number | undefined;
+}
+
+/** A test of one field that narrows a search. */
+export type FieldTest =
+  | { readonly field: string; readonly in: readonly (string | number | boolean | null)[] }
+  | { readonly field: string; readonly is: "present" | "absent" }
+  | { readonly field: string; readonly is: ">" | ">=" | "<" | "<="; readonly than: number };
+
+/** Which items to search. */
+export interface ItemSearch {
+  /** The first labels of the namespaces. Empty: all namespaces. */
+  readonly prefix: readonly string[];
+  /**
+   * Items that don't pass these tests may be left out. A comparison with a number must not leave out those whose field is a string or [].
+   */
+  readonly tests: readonly FieldTest[];
+  /** Only items with a smaller version. */
+  readonly before?: number | undefined;
+  readonly limit: number;
+}
+
+/** Which namespaces to list. */
+export interface ItemNamespacesQuery {
+  readonly prefix: readonly string[];
+  /** Only namespaces that come after this one. */
+  readonly after?: readonly string[] | undefined;
+  readonly limit: number;
+}
+
+/**
+ * The items of a tier: what {@link TierStore} needs. Items whose time to live has passed are as good as deleted, though they may still take
+ * up space. Nothing of a thread is an item, and deleting threads deletes no items. Each method is one round trip.
+ */
+export interface Items {
+  /** The items at these addresses, in the same order. */
+  read(addresses: readonly ItemAddress[]): Promise<readonly (StoredItem | undefined)[]>;
+  /** Changes items, all or none of them. No two changes have the same address. */
+  change(changes: readonly ItemChange[]): Promise<void>;
+  /** The items with the largest versions, largest first. */
+  search(search: ItemSearch): Promise<readonly StoredItem[]>;
+  /** Namespaces that have items, in the order of the UTF-8 of their labels. */
+  namespaces(query: ItemNamespacesQuery): Promise<readonly (readonly string[])[]>;
+}
+
+/** A tier that keeps items. */
+export interface ItemKeeper {
+  readonly items: Items;
+}
+
+/** Whether a tier is an {@link ItemKeeper}. */
+export function keepsItems(tier: Tier): tier is Tier & ItemKeeper {
+  return (tier as Partial<ItemKeeper>).items !== undefined;
+}
+
+/** The largest namespace, in bytes of UTF-8 with one more for each label: a database's index has to hold it. */
+export const maxNamespaceBytes = 2000;
+
+/** A namespace as bytes: each label's UTF-8 and a NUL. Namespaces that begin with certain labels begin with their bytes. */
+export function namespacePath(namespace: readonly string[]): Buffer {
+  return Buffer.from(namespace.map((label) => `${label}\0`).join(""), "utf8");
+}
+
+/** The labels of {@link namespacePath}. */
+export function namespaceOfPath(path: Uint8Array): string[] {
+  const text = Buffer.from(path.buffer, path.byteOffset, path.byteLength).toString("utf8");
+  return text.split("\0").slice(0, -1);
+}

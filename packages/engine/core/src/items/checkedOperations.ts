@@ -1,0 +1,109 @@
+import type { ListNamespacesOperation, PutOperation, SearchOperation } from "@langchain/langgraph-checkpoint";
+import { kindOf, shown } from "../contract/checkOptions.ts";
+import { InvalidAddressError, InvalidOptionError } from "../contract/errors.ts";
+import { maxNamespaceBytes, namespacePath, type ItemAddress } from "../contract/items.ts";
+import { conditionsOf } from "./filter.ts";
+
+/** A search of a batch, checked. */
+export interface CheckedSearch {
+  readonly prefix: readonly string[];
+  readonly conditions: ReturnType<typeof conditionsOf>;
+  readonly limit: number;
+  readonly offset: number;
+  readonly query: string | undefined;
+}
+
+/** A listing of a batch, checked. */
+export interface CheckedList {
+  readonly conditions: readonly NamespaceCondition[];
+  readonly maxDepth: number | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** What the labels of a namespace have to be. */
+export interface NamespaceCondition {
+  readonly matchType: "prefix" | "suffix";
+  readonly path: readonly string[];
+}
+
+/** @throws InvalidAddressError, InvalidOptionError */
+export function checkedSearch({
+  namespacePrefix,
+  filter,
+  limit,
+  offset,
+  query,
+}: SearchOperation): CheckedSearch {
+  if (query !== undefined && typeof query !== "string")
+    throw new InvalidOptionError("query", kindOf(query), "Pass text to search for.");
+  if (filter !== undefined && (typeof filter !== "object" || filter === null))
+    throw new InvalidOptionError("filter", shown(filter), 'Pass an object: { kind: "fact" }.');
+  return {
+    prefix: checkedLabels("namespacePrefix", namespacePrefix),
+    conditions: conditionsOf(filter ?? {}),
+    limit: checkedCount("limit", limit, 10),
+    offset: checkedCount("offset", offset, 0),
+    query: query === "" ? undefined : query,
+  };
+}
+
+/** @throws InvalidAddressError, InvalidOptionError */
+export function checkedList({
+  matchConditions,
+  maxDepth,
+  limit,
+  offset,
+}: ListNamespacesOperation): CheckedList {
+  const conditions = (matchConditions ?? []).map(({ matchType, path }, place): NamespaceCondition => {
+    if (matchType !== "prefix" && matchType !== "suffix")
+      throw new InvalidOptionError(
+        `matchConditions[${place}].matchType`,
+        shown(matchType),
+        'Use "prefix" or "suffix".',
+      );
+    return { matchType, path: checkedLabels(`matchConditions[${place}].path`, path) };
+  });
+  return {
+    conditions,
+    maxDepth: maxDepth === undefined ? undefined : checkedCount("maxDepth", maxDepth, 0),
+    limit: checkedCount("limit", limit, Infinity),
+    offset: checkedCount("offset", offset, 0),
+  };
+}
+
+/** @throws InvalidAddressError, InvalidOptionError */
+export function checkedAddress({ namespace, key }: Pick<PutOperation, "namespace" | "key">): ItemAddress {
+  const labels = checkedLabels("namespace", namespace);
+  if (labels.length === 0)
+    throw new InvalidAddressError("namespace", "no labels", 'Name at least one: ["memories"].');
+  if (typeof key !== "string" || key === "" || !key.isWellFormed())
+    throw new InvalidAddressError("key", shown(key), "Keys are well-formed text, and not empty.");
+  return { namespace: labels, key };
+}
+
+function checkedLabels(field: string, labels: unknown): string[] {
+  if (!Array.isArray(labels))
+    throw new InvalidAddressError(field, kindOf(labels), 'Pass a list of labels: ["users", "anna"].');
+  for (const label of labels as unknown[])
+    if (typeof label !== "string" || label === "" || label.includes("\0") || !label.isWellFormed())
+      throw new InvalidAddressError(
+        field,
+        shown(label),
+        "Labels are well-formed text without NUL, and not empty.",
+      );
+  const bytes = namespacePath(labels as string[]).length;
+  if (bytes > maxNamespaceBytes)
+    throw new InvalidAddressError(
+      field,
+      `${bytes} bytes`,
+      `All labels together have at most ${maxNamespaceBytes}.`,
+    );
+  return [...(labels as string[])];
+}
+
+function checkedCount(field: string, value: unknown, otherwise: number): number {
+  if (value === undefined) return otherwise;
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+  throw new InvalidOptionError(field, shown(value), "Pass a whole number, 0 or more.");
+}

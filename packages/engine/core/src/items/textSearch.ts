@@ -1,0 +1,23 @@
+const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
+
+/** The words of a text, in lower case. Languages without spaces have words, too. */
+export function wordsOf(text: string): Set<string> {
+  const words = new Set<string>();
+  for (const { segment, isWordLike } of segmenter.segment(text.normalize("NFKC")))
+    if (isWordLike === true) words.add(segment.toLowerCase());
+  return words;
+}
+
+/** How many of the words occur in the texts of a value, from 0 to 1. */
+export function scoreOf(value: unknown, words: ReadonlySet<string>): number {
+  const found = wordsOf(textsIn(value).join("\n"));
+  let count = 0;
+  for (const word of words) if (found.has(word)) count += 1;
+  return words.size === 0 ? 0 : count / words.size;
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return [];
+  return Object.values(value).flatMap(textsIn);
+}

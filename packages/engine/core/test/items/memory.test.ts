@@ -1,0 +1,72 @@
+import { testStore } from "../../../../tools/testing/src/store/testStore.ts";
+import { expect, test } from "vitest";
+import { MemorySaver, MemoryTier, TierSaver } from "../../src/index.ts";
+
+testStore("memory", async () => {
+  const tier = new MemoryTier();
+  return { store: new TierSaver(tier).store(), other: new TierSaver(tier).store() };
+});
+
+testStore("MemorySaver", async () => {
+  const saver = new MemorySaver();
+  return { store: saver.store(), other: saver.store() };
+});
+
+test("an item stays as long as the rule that names most labels of its namespace says", async () => {
+  let nowMs = 0;
+  const tier = new MemoryTier(() => nowMs);
+  const store = new TierSaver(tier).store({
+    ttl: [
+      { namespace: [], ttl: "3h" },
+      { namespace: ["cache", "short"], ttl: "1m" },
+      { namespace: ["cache"], ttl: "1h" },
+    ],
+  });
+  await store.put(["cache", "short"], "k", {});
+  await store.put(["cache", "other"], "k", {});
+  await store.put(["memories"], "k", {});
+  const left = async (): Promise<string[]> =>
+    (await store.listNamespaces()).map((labels) => labels.join("/"));
+  nowMs = 59_999;
+  expect(await left()).toEqual(["cache/other", "cache/short", "memories"]);
+  nowMs = 60_000;
+  expect(await left()).toEqual(["cache/other", "memories"]);
+  expect(await store.get(["cache", "short"], "k")).toBeNull();
+  nowMs = 3_600_000;
+  expect(await left()).toEqual(["memories"]);
+  await tier.sweep(0);
+  await store.put(["memories"], "k", {});
+  nowMs = 14_399_999;
+  expect(await left()).toEqual(["memories"]);
+});
+
+test("wrong options of a store are refused by name", () => {
+  const saver = new MemorySaver();
+  for (const [options, field] of [
+    [{ ttl: "soon" }, "ttl"],
+    [{ ttl: "0s" }, "ttl"],
+    [{ ttl: [{ namespace: "a", ttl: "1h" }] }, "ttl[0].namespace"],
+    [{ ttl: [{ namespace: ["a"], ttl: 5 }] }, "ttl[0].ttl"],
+    [{ index: {} }, "index"],
+  ] as const)
+    expect(() => saver.store(options as never)).toThrow(
+      expect.objectContaining({ data: expect.objectContaining({ field }) }),
+    );
+});
+
+test("a saver that encrypts has no store: its values would be readable", () => {
+  const encryption = { keys: { k1: new Uint8Array(32) }, activeKey: "k1", hashKey: new Uint8Array(32) };
+  expect(() => new MemorySaver({ encryption }).store()).toThrow(
+    expect.objectContaining({
+      code: "INVALID_OPTION",
+      data: expect.objectContaining({ field: "encryption" }),
+    }),
+  );
+});
+
+test("after the saver's end, the store refuses", async () => {
+  const saver = new MemorySaver();
+  const store = saver.store();
+  await saver.end();
+  await expect(store.get(["a"], "k")).rejects.toMatchObject({ code: "CLOSED" });
+});

@@ -1,0 +1,122 @@
+import {
+  namespaceOfPath,
+  namespacePath,
+  type FieldTest,
+  type ItemAddress,
+  type ItemChange,
+  type ItemNamespacesQuery,
+  type ItemSearch,
+  type Items,
+  type StoredItem,
+} from "@stratigraph/core/tier";
+import type { Executor, PgResult } from "../connection/client.ts";
+import type { Statement } from "../schema/statements.ts";
+import { BinaryArgument } from "../wire/binaryArgument.ts";
+import { byteaText } from "../wire/hex.ts";
+import { KeyReader, keyOf, keyText, longIdText } from "../wire/keys.ts";
+
+type ItemStatements = Readonly<
+  Record<"readItems" | "changeItems" | "searchItems" | "itemNamespaces" | "sweepItems", Statement>
+>;
+
+/** How many expired items one sweep removes at most. */
+const mostSwept = 1000;
+
+/** A path that comes after all others. */
+const lastPath = Buffer.from([0xff]);
+
+/** The items of a schema. */
+export class PostgresItems implements Items {
+  readonly #executor: Executor;
+  readonly #sql: ItemStatements;
+
+  constructor(executor: Executor, sql: ItemStatements) {
+    this.#executor = executor;
+    this.#sql = sql;
+  }
+
+  async read(addresses: readonly ItemAddress[]): Promise<(StoredItem | undefined)[]> {
+    const rows = await this.#run(this.#sql.readItems, [
+      addresses.map(({ namespace }) => namespacePath(namespace)),
+      addresses.map(({ key }) => keyOf(key)),
+    ]);
+    const items = Array.from<StoredItem | undefined>({ length: addresses.length });
+    for (const row of rows) {
+      const place = Number(row["place"]) - 1;
+      items[place] = itemOf(row, addresses[place]!.namespace);
+    }
+    return items;
+  }
+
+  async change(changes: readonly ItemChange[]): Promise<void> {
+    const contents = new BinaryArgument();
+    const rows = changes.map(({ namespace, key, value, fields, ttlMs }) => ({
+      path: byteaText(namespacePath(namespace)),
+      key: keyText(key),
+      ...(value === undefined
+        ? {}
+        : { long: longIdText(key), start: contents.add(value), length: value.length, fields, ttl: ttlMs }),
+    }));
+    await this.#run(this.#sql.changeItems, [JSON.stringify(rows), contents.value()]);
+  }
+
+  async search({ prefix, tests, before, limit }: ItemSearch): Promise<StoredItem[]> {
+    const [from, to] = rangeOf(prefix);
+    const path = tests.length === 0 ? "true" : tests.map(jsonPath).join(" && ");
+    const values = [from, to, path, before ?? "9223372036854775807", limit];
+    const rows = await this.#run(this.#sql.searchItems, values);
+    return rows.map((row) => itemOf(row, namespaceOfPath(row["path"] as Uint8Array)));
+  }
+
+  async namespaces({ prefix, after, limit }: ItemNamespacesQuery): Promise<string[][]> {
+    const values = [...rangeOf(prefix), namespacePath(after ?? []), limit];
+    const rows = await this.#run(this.#sql.itemNamespaces, values);
+    return rows.map(({ path }) => namespaceOfPath(path as Uint8Array));
+  }
+
+  /** Removes items whose time to live has passed. Returns how many. */
+  async sweep(): Promise<number> {
+    const [row] = await this.#run(this.#sql.sweepItems, [mostSwept]);
+    return Number(row!["swept"]);
+  }
+
+  async #run(statement: Statement, values: readonly unknown[]): Promise<PgResult["rows"]> {
+    return (await this.#executor.run({ ...statement, values })).rows;
+  }
+}
+
+/** The paths that begin with certain labels: from the first to before the second. */
+function rangeOf(prefix: readonly string[]): [Buffer, Buffer] {
+  const from = namespacePath(prefix);
+  if (from.length === 0) return [from, lastPath];
+  // Its last byte is the NUL that ends a label.
+  const to = Buffer.from(from);
+  to[to.length - 1] = 1;
+  return [from, to];
+}
+
+/** A test as a condition of PostgreSQL's jsonpath. In its lax mode, [] is equal to nothing and smaller or larger than nothing. */
+function jsonPath(test: FieldTest): string {
+  const field = `$.${JSON.stringify(test.field)}`;
+  if ("in" in test)
+    return test.in.length === 0
+      ? "false"
+      : `(${test.in.map((value) => `${field} == ${JSON.stringify(value)}`).join(" || ")})`;
+  if (!("than" in test)) return test.is === "present" ? `exists(${field})` : `!exists(${field})`;
+  const isOther = ["string", "array"].map((type) => `${field}.type() == "${type}"`).join(" || ");
+  return `(${field} ${test.is} ${test.than} || ${isOther})`;
+}
+
+function itemOf(row: PgResult["rows"][number], namespace: readonly string[]): StoredItem {
+  const keys = new KeyReader();
+  const key = row["key"] as Uint8Array;
+  if (row["long_key"] !== null) keys.learn(key, row["long_key"] as Uint8Array);
+  return {
+    namespace,
+    key: keys.id(key),
+    value: row["value"] as Uint8Array,
+    version: Number(row["version"]),
+    createdAtMs: Number(row["created_ms"]),
+    updatedAtMs: Number(row["updated_ms"]),
+  };
+}

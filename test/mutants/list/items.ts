@@ -1,0 +1,77 @@
+import type { Mutant } from "../mutant.ts";
+
+const memory = ["packages/engine/core/test/items/memory.test.ts"];
+const postgres = ["packages/engine/postgres/test/items.test.ts"];
+
+export const itemMutants: readonly Mutant[] = [
+  {
+    id: "it01",
+    kind: "guard",
+    what: "two batches lock the same items in different orders, and wait for each other",
+    file: "packages/engine/postgres/sql/000006.sql",
+    find: "for update of i;",
+    replace: "limit 0;",
+    tests: postgres,
+    name: "in a circle",
+  },
+  {
+    id: "it02",
+    kind: "guard",
+    what: "a search believes the database, which lets pass what it can't compare",
+    file: "packages/engine/core/src/items/tierStore.ts",
+    find: "if (!matches(item.value, conditions)) continue;",
+    replace: "",
+    tests: postgres,
+    name: "filters mean",
+  },
+  {
+    id: "it03",
+    kind: "guard",
+    what: "a value that was moved to another item is read as that item's",
+    file: "packages/engine/core/src/items/itemCoder.ts",
+    find: "return [...namespace, key];",
+    replace: "return [namespace, key].slice(2) as string[];",
+    tests: postgres,
+    name: "moved to another item",
+  },
+  {
+    id: "it04",
+    kind: "fault",
+    what: "a tenant whose name begins with another's is found by it",
+    file: "packages/engine/core/src/contract/items.ts",
+    find: "`${label}\\0`",
+    replace: "label",
+    tests: memory,
+    name: "kept apart",
+  },
+  {
+    id: "it05",
+    kind: "fault",
+    what: "an item is read after its time to live",
+    file: "packages/engine/core/src/memory/memoryItems.ts",
+    find: "item.expiresAtMs > this.#now()",
+    replace: "item.expiresAtMs > 0",
+    tests: memory,
+    name: "stays as long",
+  },
+  {
+    id: "it06",
+    kind: "guard",
+    what: "a saver that encrypts stores items that anybody can read",
+    file: "packages/engine/core/src/saver/tierSaver.ts",
+    find: "if (this.#keys !== undefined)\n      throw",
+    replace: "if ((this.#keys as unknown) === null)\n      throw",
+    tests: memory,
+    name: "encrypts",
+  },
+  {
+    id: "it07",
+    kind: "fault",
+    what: "a comparison with a number leaves out dates and numeric text",
+    file: "packages/engine/postgres/src/items/postgresItems.ts",
+    find: '["string", "array"]',
+    replace: '["null"]',
+    tests: postgres,
+    name: "filters mean",
+  },
+];
