@@ -13,30 +13,37 @@ const stacks: ReadonlySet<StorageName> = new Set<StorageName>([
 ]);
 const beginnings: readonly Beginning[] = ["in use", "archived", "new"];
 
-function areDone(pair: Pair): boolean {
+function isPossible(pair: Pair): boolean {
   const needsArchive =
     pair.beginning === "archived" || pair.deeds.some((name) => deedOf(name).archives === true);
   return stacks.has(pair.storage) || !needsArchive;
 }
 
-/** Everything that a pair of deeds can be done on: each storage first, so that a few of these are many kinds. */
-function waysOf(both: readonly [DeedName, DeedName], storages: readonly StorageName[]): Pair[] {
-  const ways: Pair[] = [];
+/**
+ * Every combination in which a pair of deeds can be played. The storage changes fastest, so that the first few combinations already
+ * cover many storages.
+ */
+function combinationsOf(both: readonly [DeedName, DeedName], storages: readonly StorageName[]): Pair[] {
+  const combinations: Pair[] = [];
   for (const durability of ["sync", "async", "exit"] as const)
     for (const beginning of beginnings)
       for (const channel of ["plain", "delta"] as const)
-        for (const storage of storages) ways.push({ deeds: both, storage, channel, durability, beginning });
-  return ways.filter(areDone);
+        for (const storage of storages)
+          combinations.push({ deeds: both, storage, channel, durability, beginning });
+  return combinations.filter(isPossible);
 }
 
-/** Every two deeds, and each with itself, in `count` ways: other ways for each two deeds. */
+/** Every pair of deeds, also each deed with itself, in `count` combinations. Different pairs start at different combinations. */
 export function everyPair(storages: readonly StorageName[], count: number): Pair[] {
   const all = names.flatMap((first, index) =>
-    names.slice(index).map((second) => waysOf([first, second], storages)),
+    names.slice(index).map((second) => combinationsOf([first, second], storages)),
   );
-  return all.flatMap((ways, index) =>
-    // Steps of a prime number go through all ways before one comes again.
-    Array.from({ length: Math.min(count, ways.length) }, (_, n) => ways[(index * 7 + n * 37) % ways.length]!),
+  return all.flatMap((combinations, index) =>
+    // Steps of a prime number go through all combinations before one comes again.
+    Array.from(
+      { length: Math.min(count, combinations.length) },
+      (_, n) => combinations[(index * 7 + n * 37) % combinations.length]!,
+    ),
   );
 }
 

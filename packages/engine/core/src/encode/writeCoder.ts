@@ -71,8 +71,8 @@ export class WriteCoder {
   /**
    * Encodes captured writes as one batch.
    *
-   * @param early whether it isn't known that their checkpoint is stored: then they share no blobs, as pruning only sees what checkpoints
-   * need
+   * @param early true unless their checkpoint is known to be stored. Early writes share no blobs: pruning only looks at what stored
+   * checkpoints need, and could remove a shared blob
    */
   async encode(
     at: Address,
@@ -112,33 +112,34 @@ export class WriteCoder {
     blobs: ReadonlyMap<BlobHash, Blob>,
     only: WritesWanted = {},
   ): Promise<DecodedWrite[]> {
-    return await this.#revived(at, await this.#wanted(at, batches, only.child, true), blobs, only.channels);
+    const wanted = await this.#wanted(at, batches, only.child, { refuseMissing: true });
+    return await this.#revived(at, wanted, blobs, only.channels);
   }
 
   async #wanted(
     at: Address,
     batches: readonly StoredWriteBatch[],
     child: WritesWanted["child"],
-    isWhole: boolean,
+    { refuseMissing }: { readonly refuseMissing: boolean },
   ): Promise<readonly OpenedBatch[]> {
     if (child === undefined) return pendingBatches(await this.open(at, batches));
     const counted = new Set(currentWrites(batches, child.checkpointId));
-    // The child's own record of what it was made from comes first: a copy of a child from before the checkpoint was wound back is named in
-    // no mark.
+    // The child's own record of what it was made from counts more than the rewind marks. Marks don't name every child: if a child was made
+    // before the checkpoint was wound back, and copied, no mark names the copy.
     const made = batches.filter(
       (batch) =>
         counted.has(batch) || (child.consumed !== undefined && rewindMark(batch.taskId) === undefined),
     );
     const opened = await this.#opened(at, made);
-    const missing = isWhole ? missingBatches(opened, child.consumed) : [];
+    const missing = refuseMissing ? missingBatches(opened, child.consumed) : [];
     if (missing.length > 0) throw missingError(at, child.checkpointId, missing);
     const known = opened.filter(({ batchId }, place) => batchId !== undefined || counted.has(made[place]!));
     return consumedBatches(known, child.consumed);
   }
 
   /**
-   * The pending writes of a checkpoint that a copy in another format gets: what is pending, and what durability "exit" left there for one
-   * child alone. Other formats can't say for which child, so one child is chosen.
+   * The pending writes to include when a checkpoint is copied to another format: those that are pending, and those that durability "exit"
+   * stored for a single child. Other formats can't say for which child, so one child is chosen.
    * @param chosen called only if there are such writes
    */
   async forCopy(
@@ -199,7 +200,7 @@ export class WriteCoder {
     batches: readonly StoredWriteBatch[],
     child?: WritesWanted["child"],
   ): Promise<readonly TaskWrite[]> {
-    return mergeWrites(await this.#wanted(at, batches, child, false));
+    return mergeWrites(await this.#wanted(at, batches, child, { refuseMissing: false }));
   }
 
   /** The channels that a checkpoint's pending writes name, without reviving values. */

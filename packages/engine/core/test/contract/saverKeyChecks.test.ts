@@ -190,7 +190,7 @@ describe("rotation", () => {
     await expect(opened(tier, swapped)).rejects.toMatchObject({ data: { keyId: "b" } });
   });
 
-  test("another key under the old id is refused, also where it is only for reading, and so is a retired id that comes again", async () => {
+  test("another key under the old id is refused, even for reading only, and even after that id was retired", async () => {
     const tier = await filled();
     await (await opened(tier, both)).reencrypt();
     await opened(tier, onlyB);

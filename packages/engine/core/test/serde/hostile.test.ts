@@ -29,7 +29,7 @@ describe("hostile values", () => {
     }
   });
 
-  it("calls nothing a cycle that is only deep and shared", () => {
+  it("doesn't report a cycle for a value that is only deep and shared", () => {
     const shared = { a: 1 };
     let map: unknown = 1;
     for (let level = 0; level < 600; level++)
@@ -135,7 +135,7 @@ describe("hostile data", () => {
     });
   });
 
-  it("refuses no bytes at all", () => {
+  it("refuses empty input", () => {
     expect(tryLoads(new Uint8Array())).toBeInstanceOf(SerializationError);
   });
 

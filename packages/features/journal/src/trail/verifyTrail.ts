@@ -66,9 +66,9 @@ function checkEnd(check: TrailCheck, { head }: TrailHeader, torn: number | undef
 }
 
 function checkHeader(check: TrailCheck, header: TrailHeader, sealing: Sealing): void {
-  const isSigned = sealing.activeKey === undefined || header.keyId !== undefined;
+  const isSignedIfNeeded = sealing.activeKey === undefined || header.keyId !== undefined;
   try {
-    if (isSigned && hashOfHeader(sealing, header) === header.hash) return;
+    if (isSignedIfNeeded && hashOfHeader(sealing, header) === header.hash) return;
     check.damaged(0, "the file's first line isn't as it was made");
   } catch (error) {
     check.damaged(0, `the file's first line can't be checked: ${(error as Error).message}`);

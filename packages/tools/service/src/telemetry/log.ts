@@ -1,5 +1,5 @@
 import type { TraceEvent } from "@stratigraph/core";
-import { namelessError } from "./namelessError.ts";
+import { errorWithoutThread } from "./errorWithoutThread.ts";
 
 /** The logger that gets the lines: pino, or any object with these methods, such as an adapter of the application. */
 export interface Logger {
@@ -31,7 +31,7 @@ export function logEvent(logger: Logger, event: TraceEvent, threads: boolean): v
     ...rest,
     ...(data === undefined ? {} : { data: isPlain(data) ? found : data }),
     ...(threads && threadId !== undefined ? { threadId } : {}),
-    ...(error === undefined ? {} : { err: threads ? error : namelessError(error, threadId) }),
+    ...(error === undefined ? {} : { err: threads ? error : errorWithoutThread(error, threadId) }),
   };
   const [level, message] = line;
   logger[level](told, message);

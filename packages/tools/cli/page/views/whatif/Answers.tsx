@@ -82,7 +82,7 @@ function hintOf(text: string): string {
   return typeof value === "string" ? `Sent as the text ${JSON.stringify(value)}.` : `Sent as JSON.`;
 }
 
-/** The answers to choose from: those that the question names, or yes and no. */
+/** The answers to choose from: those that the question names, or true and false. */
 function optionsOf(question: unknown): readonly string[] {
   const { options, choices } = Object(question) as { readonly options?: unknown; readonly choices?: unknown };
   const named = [options, choices].find(

@@ -1,6 +1,6 @@
 import type { Begun, Ended, Span, Tracer } from "@stratigraph/core/internal";
 import { errorType, systemOf } from "../measure.ts";
-import { namelessError } from "../namelessError.ts";
+import { errorWithoutThread } from "../errorWithoutThread.ts";
 import type { Attributes, CalledApi } from "./api.ts";
 
 /** The numbers of SpanKind.INTERNAL, SpanKind.CLIENT and SpanStatusCode.ERROR in `@opentelemetry/api`. */
@@ -29,7 +29,7 @@ export function spanTracer({ trace, context }: CalledApi, conversations: boolean
         end: (ended) => {
           span.setAttributes(endAttributes(ended));
           if (ended.error !== undefined) {
-            const told = conversations ? ended.error : namelessError(ended.error, ended.threadId);
+            const told = conversations ? ended.error : errorWithoutThread(ended.error, ended.threadId);
             const error = asError(told);
             span.recordException(error);
             span.setStatus({ code: failed, message: error.message });
