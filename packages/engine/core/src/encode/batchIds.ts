@@ -23,8 +23,8 @@ export function numberOf(batchId: string): number {
 }
 
 /**
- * The ids of the batches that a checkpoint says it was made from, and that its parent doesn't have. None if that isn't known, as with
- * imported checkpoints, and with those of versions that named only batches of others. For a range of ids, the first.
+ * The ids of the batches that a checkpoint says it was made from, and that its parent doesn't have. Of a range of ids, the first missing
+ * one. None if the checkpoint doesn't say it: imported checkpoints don't, and those of older versions named only batches of others.
  */
 export function missingBatches(
   batches: readonly Pick<BatchOrigin, "batchId">[],

@@ -39,7 +39,7 @@ const shortestPatched = 512;
 /** A chain this close to its limit, in patches, will be cut soon: a reader then also remembers the value where the chain began. */
 const soonCut = 32;
 
-/** Longest chain that is followed when reading, in patches: far longer than any that is written. Ends a circle of patches. */
+/** Longest chain that is followed when reading, in patches: far longer than any that is written. So reading a circle of patches ends. */
 const longestChain = 4096;
 
 /** zstd level of a patch that begins a chain. */
@@ -100,7 +100,7 @@ export class BlobEncoder {
     try {
       return await this.#encoded(threadId, named, base);
     } finally {
-      // Recount even if the put fails later: the shared buffer has grown. Not earlier, because that may evict the base of this patch.
+      // Recount even if the put fails later: the shared buffer has grown. Recounting earlier might evict the base of this patch.
       this.#payloads.recount(named.payload.buffer);
     }
   }
@@ -164,7 +164,7 @@ export class BlobEncoder {
 
   /**
    * The payload that `hash` names, made from the given blobs and checked against the hash.
-   * @param threadId the thread, if a remembered payload may be returned; absent: made from the blobs
+   * @param threadId the thread, if a remembered payload may be returned. Without it the payload is always made from the blobs
    * @param remember whether to remember the payload, for patches on it
    * @throws RangeError, CodecError or PatchError if a blob is missing or damaged
    */
@@ -221,7 +221,7 @@ export class BlobEncoder {
     return { hash, bytes };
   }
 
-  /** Blobs written before encryption was switched on carry the plain hash. */
+  /** Blobs that were written before encryption was switched on are named by the plain hash. */
   #isNamed(payload: Uint8Array, hash: BlobHash): boolean {
     if (contentHash(payload, this.#hashKey) === hash) return true;
     return this.#hashKey !== undefined && contentHash(payload) === hash;
@@ -233,7 +233,7 @@ export class BlobEncoder {
     return this.envelope.wrap(patchFrame(ops, literals, begins), hash, begins ? beginningLevel : undefined);
   }
 
-  /** A blob decrypted, decompressed and parsed; once per blob object, so that a page shares the work. */
+  /** A blob decrypted, decompressed and parsed. This is done once per blob object, so that the checkpoints of a page share the work. */
   #parse(blob: Blob): Parsed | Promise<Parsed> {
     const cached = this.#parsed.get(blob);
     if (cached !== undefined) return cached;
@@ -243,7 +243,7 @@ export class BlobEncoder {
         ? unwrapped.then((bytes) => this.#parsedOf(bytes))
         : this.#parsedOf(unwrapped);
     this.#parsed.set(blob, parsed);
-    // The next attempt may succeed (a key that couldn't be fetched, a codec that starts anew), and tiers keep blob objects.
+    // Tiers keep blob objects, and the next attempt may succeed (a key that couldn't be fetched, a codec that starts anew).
     if (parsed instanceof Promise) parsed.catch(() => this.#parsed.delete(blob));
     return parsed;
   }
@@ -292,7 +292,7 @@ function beginningBase(payloads: PayloadCache, threadId: string, parent: BlobHas
   return { base, cached, chain: cached.underBeginning, begins: true, next };
 }
 
-/** Whether a chain is better cut than lengthened by a patch of these bytes. */
+/** Whether it is better to cut a chain than to lengthen it by a patch of these bytes. */
 function isCut({ cached, chain }: PatchBase, payload: Payload, bytes: Uint8Array): boolean {
   // Estimated from the base's compressed length: the exact length is known only once the value is compressed.
   const wholeBytes = Math.ceil(cached.whole.stored * (payload.length / Math.max(1, cached.whole.length)));

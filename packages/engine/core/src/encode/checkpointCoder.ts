@@ -33,7 +33,7 @@ import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue, BlobEncoder } from "./blobEncoder.ts";
 import { WriteCoder } from "./writeCoder.ts";
 
-/** Longest value, in bytes, that lives in the manifest itself: a blob of its own would cost more in keys than it holds. */
+/** Longest value, in bytes, that the manifest itself holds: the keys of a blob of its own would take more bytes than the value. */
 const inlineValue = 64;
 
 /** A channel → entry map, as in a decoded body. */
@@ -87,9 +87,9 @@ export interface CapturedPut {
 
 /**
  * Where a checkpoint's value of a channel comes from: what was stored before, the put, or nowhere. This follows from channel versions, not
- * from `newVersions` alone (which, after `__copy__`, doesn't name the changes since the parent): a channel in newVersions has the value
- * given or none; another one has its parent's value if it has the parent's version, else the value given, unless the checkpoint begins a
- * thread and is no copy. Without a version it isn't known whether a value is still the parent's: the given one counts.
+ * from `newVersions` alone, which after `__copy__` doesn't name the changes since the parent. A channel in newVersions has the value given,
+ * or none. Another channel has the parent's value if it has the parent's version; else it has the value given, unless the checkpoint begins
+ * a thread and is no copy. Without a version it isn't known whether a value is still the parent's, so the value given counts.
  */
 function origin(
   channel: string,
@@ -140,7 +140,7 @@ export class CheckpointCoder {
    * Serialises all of a checkpoint that may have to be stored, without awaiting anything: a graph may change its values in
    * place as soon as it goes on. Nothing is written yet.
    *
-   * @param before if the parent's manifest is absent, it isn't known yet: values that the parent may have are serialised, too
+   * @param before an absent manifest of the parent isn't known yet: then values that the parent may have are serialised, too
    * @throws StratigraphError "SERIALIZATION"
    */
   capture(at: Address, before: Before, put: CheckpointPut): CapturedPut {

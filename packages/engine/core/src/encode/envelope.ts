@@ -18,8 +18,8 @@ export class Envelope {
   }
 
   /**
-   * Returns no promise if nothing has to be waited for. `address` is bound to the bytes if encryption is on. `level`: zstd's; default the
-   * codec's.
+   * Returns no promise if nothing has to be waited for. If encryption is on, it binds the bytes to `address`. `level` is zstd's level;
+   * default: the codec's.
    */
   wrap(raw: Uint8Array, address: string, level?: number): Uint8Array | Promise<Uint8Array> {
     const options = level === undefined ? {} : { level };

@@ -1,9 +1,9 @@
 /**
  * Metadata filters. A record carries terms: a 32-bit hash per leaf of its metadata. A tier finds records that
- * carry all terms of a filter (an index without values), and the saver compares exactly after decoding.
+ * carry all terms of a filter (by an index without values), and the saver compares them exactly after decoding.
  */
 
-/** Keys that filters never use and that differ in every checkpoint: kept out of the index, still compared. */
+/** Keys that filters never use, and that differ in every checkpoint. They are left out of the index, but still compared. */
 const unindexed: ReadonlySet<string> = new Set(["parents", "counters_since_delta_snapshot"]);
 
 /** FNV-1a, 32 bits, signed (fits PostgreSQL's int4). */
@@ -59,7 +59,7 @@ function contains(value: unknown, wanted: unknown): boolean {
   return Object.is(value, wanted);
 }
 
-/** Whether metadata holds all that a filter names: containment, as with PostgreSQL's `@>`. Undefined asks nothing. */
+/** Whether metadata holds all that a filter names: containment, as with PostgreSQL's `@>`. An undefined value asks for nothing. */
 export function matches(
   metadata: Readonly<Record<string, unknown>>,
   filter: Readonly<Record<string, unknown>> | undefined,

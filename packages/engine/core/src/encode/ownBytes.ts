@@ -2,7 +2,7 @@ import { bodyAddress, ownerOf } from "./storedBody.ts";
 import { batchName } from "../operations/currentWrites.ts";
 import type { Address, Blob, ListedCheckpoint } from "../contract/tier.ts";
 
-/** One piece of stored bytes: where it is, and the address that encryption binds it to. */
+/** A piece of stored bytes: where it is, and the address that encryption binds the bytes to. */
 export type StoredBytes = {
   readonly bytes: Uint8Array;
   readonly boundTo: string;
@@ -13,7 +13,7 @@ export type StoredBytes = {
   | { readonly kind: "blob"; readonly hash: string }
 );
 
-/** Record, pending writes and blobs of a listed checkpoint. Of the blobs, only those that `seen` lacks; they are added to it. */
+/** Record, pending writes and blobs of a listed checkpoint. Blobs in `seen` are left out; the others are added to `seen`. */
 export function* bytesOfCheckpoint(
   { record, writes, blobs }: ListedCheckpoint,
   seen: Set<string>,

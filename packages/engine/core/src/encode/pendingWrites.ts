@@ -36,7 +36,7 @@ export interface BatchOrigin {
   readonly batchId: string | undefined;
 }
 
-/** Position of a write: special channels have one each, so that they replace what was there. */
+/** Position of a write. Each special channel has a fixed one, so that a write to it replaces the one before. */
 export function writeIndex(channel: string, position: number): number {
   return Object.hasOwn(WRITES_IDX_MAP, channel) ? (WRITES_IDX_MAP[channel] ?? position) : position;
 }
@@ -93,8 +93,9 @@ export interface OpenedBatch extends BatchOrigin {
 export interface TaskWrite extends EncodedWrite, WritePlace {}
 
 /**
- * The result of a series of batches, oldest first: a special channel's write replaces the earlier one in its place; of regular writes with
- * the same index, the first stands and later ones are ignored. So repeating a batch is harmless. Sorted in LangGraph's order.
+ * The writes that result from a series of batches, oldest first. They are in LangGraph's order. A special channel's write replaces the
+ * earlier one in its place. Of regular writes with the same index, the first stays, and later ones are ignored. So repeating a batch is
+ * harmless.
  */
 export function mergeWrites(batches: readonly OpenedBatch[]): TaskWrite[] {
   const merged = new Map<string, TaskWrite>();

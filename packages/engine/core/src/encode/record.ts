@@ -4,9 +4,9 @@ import { verified, withChecksum } from "./storedBody.ts";
 import type { BlobHash } from "../contract/tier.ts";
 
 /**
- * The pending writes of its parent that a checkpoint was made from: ids of batches, or of writers, which stand for all that they wrote
- * there. The first one names the writer that put the checkpoint. Undefined: all of them, as in checkpoints that were imported, or stored by
- * older versions.
+ * Which pending writes of its parent a checkpoint was made from: ids of batches, or of writers. A writer's id stands for all that the
+ * writer wrote there. The first id names the writer that put the checkpoint. Undefined means all writes, as in checkpoints that were imported, or
+ * stored by older versions.
  */
 export type Consumed = readonly [string, ...string[]] | undefined;
 
@@ -36,7 +36,7 @@ export interface DecodedBody {
 }
 
 type Version = ChannelVersions[string];
-/** Position in the record's blob list, or length and type of bytes in the inline section. */
+/** Where a value is: its position in the record's list of blobs, or the length and type of its bytes in the inline section. */
 type Reference = number | readonly [length: number, type: string];
 type ChannelLine = readonly [channel: string, version: Version | null, value?: Reference];
 type SeenLine = readonly [
@@ -152,7 +152,7 @@ export function decodeBody(
   };
 }
 
-/** When a checkpoint was made, by its own timestamp; one without it counts as the oldest possible. Milliseconds since 1970. */
+/** When a checkpoint was made, by its own timestamp, in milliseconds since 1970. Without a timestamp it counts as the oldest possible. */
 export function madeAtMs({ header }: DecodedBody): number {
   const ms = Date.parse(header.ts);
   return Number.isNaN(ms) ? 0 : ms;

@@ -3,7 +3,7 @@ import type { Address, BlobHash } from "../contract/tier.ts";
 import { notEncoded } from "./valueErrors.ts";
 import { createHash } from "node:crypto";
 
-/** The owner of a body or batch. The checksum covers it, so that a row that ended up elsewhere is noticed. */
+/** The owner of a body or batch. The checksum covers the owner, so that a row that ended up elsewhere is noticed. */
 export function ownerOf(at: Address, more: string): string[] {
   return [at.namespace, at.checkpointId, more];
 }

@@ -31,7 +31,7 @@ export type CapturedValue = { readonly incremental: NamedPayload } | Dumped;
 /** What a serde made of a value, or is about to. */
 export type Dumped = { readonly typed: Typed } | { readonly dumping: Promise<Typed> };
 
-/** Values of remembered blobs that were decoded ahead, by channel; each is given out once. */
+/** Values of remembered blobs that were decoded ahead, by channel. Each value is returned only once. */
 export type DecodedAhead = ReadonlyMap<string, { readonly hash: BlobHash; readonly value: unknown }>;
 
 /** How values are read: kept for later puts to patch, or as one of a series. */
@@ -72,7 +72,7 @@ export class ValueCoder {
   }
 
   /**
-   * Serialises a value, before anything is awaited: what happens to it afterwards is no longer seen.
+   * Serialises a value, before anything is awaited: later changes of the value have no effect.
    * @param base the channel's previous value; arrays like it are serialised from where they changed
    * @throws StratigraphError "SERIALIZATION"; if the serde returns a promise, {@link encode} throws it
    */
@@ -82,8 +82,9 @@ export class ValueCoder {
   }
 
   /**
-   * A reference to a captured value: inline up to `inline` bytes, else a blob, which goes to `into`. Infinity: inline, even if the thread
-   * has it already. Returns no promise if nothing has to be waited for: most channels of a step are short.
+   * A reference to a captured value. Up to `inline` bytes the value is inline, above that it is a blob, which goes to `into`. If `inline`
+   * is Infinity, the value is inline even if the thread has its blob already. Returns no promise if nothing has to be waited for: most
+   * channels of a step are short.
    */
   encode(at: Address, channel: string, captured: CapturedValue, how: Encoding): ValueRef | Promise<ValueRef> {
     if ("incremental" in captured) {
@@ -253,7 +254,7 @@ export class ValueCoder {
     }
   }
 
-  /** Other serdes may return the bytes of a value uncopied: what a graph then does to them must not reach what is remembered. */
+  /** Other serdes may return the bytes of a value uncopied. If a graph then changes them, remembered bytes must stay as they are. */
   #own(bytes: Uint8Array): Uint8Array {
     return this.serde instanceof StratigraphSerializer ? bytes : bytes.slice();
   }

@@ -27,7 +27,7 @@ function placeOf({ threadId, namespace, checkpointId }: Address, channel: string
   return channel === undefined ? at : `${at}, channel ${JSON.stringify(channel)}`;
 }
 
-/** The error for a cause that is no damage, with its own code and the place; undefined for any other cause. */
+/** For a cause that is no damage: the error with the cause's own code and the place. Undefined for any other cause. */
 function otherThanDamage(
   { threadId, namespace, checkpointId }: Address,
   channel: string | undefined,
@@ -122,7 +122,7 @@ export function notStored(at: Address, channel: string, cause: unknown): Error {
   );
 }
 
-/** The error that is thrown if an item can't be stored, or can't be read back: that is "CORRUPT" unless the cause has a code of its own. */
+/** The error that is thrown if an item can't be stored, or read back. The latter is "CORRUPT", unless the cause has a code of its own. */
 export function itemError(
   { namespace, key }: ItemAddress,
   what: string,

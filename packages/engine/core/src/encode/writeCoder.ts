@@ -23,7 +23,7 @@ import { missingBatches } from "./batchIds.ts";
 import { consumedBatches, pendingBatches } from "../saver/writers.ts";
 import { CorruptionError } from "../contract/errors.ts";
 
-/** Longest pending write, in bytes, kept in its batch. Longer ones become blobs, which a channel of equal bytes then shares. */
+/** Longest pending write, in bytes, that its batch holds. A longer one becomes a blob, which a channel with equal bytes then shares. */
 const inlineWrite = 2048;
 
 /** What LangGraph puts by putWrites, as it was at the time of the call. */
@@ -208,7 +208,7 @@ export class WriteCoder {
     return new Set(mergeWrites(await this.open(at, batches)).map(({ channel }) => channel));
   }
 
-  /** Batches as they were written, values not revived; if the checkpoint was wound back, those that count now. @throws CorruptionError */
+  /** Batches as they were written, values not revived. If the checkpoint was wound back: those that count now. @throws CorruptionError */
   async open(at: Address, batches: readonly StoredWriteBatch[]): Promise<OpenedBatch[]> {
     return await this.#opened(at, currentWrites(batches));
   }

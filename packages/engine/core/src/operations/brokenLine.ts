@@ -14,7 +14,7 @@ const expiry =
 
 /**
  * Makes the error for a read of DeltaChannels whose line of checkpoints breaks off. Pruning never breaks the line of a head. It may
- * break that of an older checkpoint, which it keeps only for what newer ones need.
+ * break the line of an older checkpoint that it keeps only because newer ones need some of its data.
  * @param from the checkpoint that was asked for
  */
 export async function brokenLineError(

@@ -8,7 +8,7 @@ export type CheckResult = Pick<Diagnosis, "status" | "found" | "advice">;
 
 /** One thing to look at. */
 export interface Check {
-  /** {@link Diagnosis.check} of what it finds. */
+  /** The {@link Diagnosis.check} of its findings. */
   readonly name: string;
   /** Undefined if there is nothing to report. An error that it throws is a finding, too. */
   look(): Promise<CheckResult | undefined>;
@@ -72,7 +72,7 @@ export async function diagnosisOf(tier: Tier, request: DiagnoseRequest): Promise
   );
 }
 
-/** Differences between clocks: from the first on they are reported, from the second on they do harm. Milliseconds. */
+/** Differences between clocks, in milliseconds: the smallest that is reported, and the smallest that does harm. */
 const noticedSkewMs = 2_000;
 const harmfulSkewMs = 60_000;
 

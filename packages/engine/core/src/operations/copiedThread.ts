@@ -33,7 +33,7 @@ export class CopiedThread {
   readonly #left = new Map<string, { readonly at: Address; readonly digest: string }>();
   readonly #keys = new Set<string>();
   readonly #blobs = new Map<BlobHash, string>();
-  /** Batches of pending writes that weren't read back yet. `#bodies`: those of them whose bytes must be the same. */
+  /** Batches of pending writes that weren't read back yet. `#bodies` has those whose bytes must be the same. */
   readonly #batches = new Map<string, Address>();
   readonly #bodies = new Map<string, Address>();
   /** Blobs of the copy that were found with all their bases, and whether all of their bytes are equal to those copied. */

@@ -93,7 +93,7 @@ export class PartMaker {
 const copyMark = reservedNamespaces.copy;
 
 /**
- * The head move that says that a copy comes in parts. It also makes the parts an import, which a deleted thread accepts.
+ * The head move that says that a copy comes in parts. With this move the parts count as an import, which a deleted thread accepts.
  * @param by who copies
  */
 export function comesInParts(by: string): HeadMove {
@@ -118,7 +118,7 @@ async function refuseExisting(tier: Tier, threadId: string): Promise<void> {
 
 /**
  * Removes the checkpoints of an unfinished copy in parts, whose process was killed or whose source changed. Such a thread has no heads.
- * @returns false if they are something else: a thread, an import, or one whose heads are lost
+ * @returns false if they are something else: a thread, an import, or a thread whose heads are lost
  */
 async function removeLeft(tier: Tier, threadId: string): Promise<boolean> {
   const mark = await tier.peek({ threadId, namespace: copyMark });

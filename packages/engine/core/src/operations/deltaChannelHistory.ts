@@ -8,7 +8,7 @@ import type { DecodedBody } from "../encode/record.ts";
 import { CorruptionError, EvictedError } from "../contract/errors.ts";
 import { brokenLineError } from "./brokenLine.ts";
 
-/** How many ancestors are read at once. With its default settings, LangGraph writes snapshots far more often. */
+/** How many ancestors are read at once. By default, LangGraph writes a snapshot far more often than once in so many checkpoints. */
 const pageOfAncestors = 1000;
 
 /** The next ancestors of a checkpoint, nearest first; none if it has no parent, or the parent isn't there. */
@@ -35,8 +35,8 @@ interface Line extends Address, Pick<DecodedBody, "manifest" | "consumed"> {
 
 /**
  * What LangGraph rebuilds a DeltaChannel from: for each channel, the value stored by the nearest ancestor that has one (the
- * seed), and the writes from there to the checkpoint `from`, oldest first. Of each ancestor's pending writes, only those count
- * that its child on this path was made from.
+ * seed), and the writes from there to the checkpoint `from`, oldest first. Of an ancestor's pending writes, only those count
+ * from which its child on this path was made.
  *
  * @param find the checkpoint `from`, from memory or read
  * @throws CorruptionError, NotFoundError, EvictedError if an ancestor or a write that a value is rebuilt from isn't there

@@ -5,8 +5,8 @@ import { isExitTask, NULL_TASK, taskIdsOfNoTask } from "../langgraph/taskIds.ts"
 
 /**
  * The pending writes that still count when a step is wound back: those from before any of its interrupts was answered. So its
- * interrupts wait again, and tasks that had ended by then don't run again. It leaves out errors, answers and everything after
- * them, and what the step's tasks didn't write (new input, `updateState`, commands). A step without interrupts runs again
+ * interrupts wait again, and tasks that had ended by then don't run again. Left out are errors, answers, everything after
+ * these, and what the step's tasks didn't write (new input, `updateState`, commands). A step without interrupts runs again
  * with no writes.
  *
  * @param batches those that count now, oldest first

@@ -38,7 +38,7 @@ export interface CopyHealth {
   readonly waitingBytes: number;
   /** Threads to which a copy is being made. */
   readonly running: number;
-  /** Copies that weren't made, because too many waited or the tier failed. Each costs no more than a later miss. */
+  /** Copies that weren't made, because too many waited or the tier failed. A missing copy only costs a later miss. */
   readonly dropped: number;
 }
 

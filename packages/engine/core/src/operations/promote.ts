@@ -11,7 +11,7 @@ export interface PromoteOptions {
   readonly expected?: readonly string[] | undefined;
   /** Checkpoints that become the heads of subgraphs, by namespace. Other subgraphs get the head that they had at the checkpoint. */
   readonly subgraphs?: ReadonlyMap<string, string> | undefined;
-  /** Returns what to write in the same append, to namespaces of no subgraph. Called with the heads of subgraphs that move, too. */
+  /** Returns what to write in the same append, to namespaces that belong to no subgraph. It is given the heads of subgraphs that move. */
   readonly also?:
     | ((moved: readonly AlsoMoved[]) => Promise<Pick<AppendRequest, "records" | "blobs" | "heads">>)
     | undefined;

@@ -35,8 +35,8 @@ export interface Pruned {
   /** How many are left, counted in the same way. */
   readonly kept: number;
   /**
-   * Stored bytes of checkpoints, pending writes and values that were freed, or would be. If values must be stored whole because their
-   * base goes, what they take more is subtracted. Without what the storage adds.
+   * Stored bytes of checkpoints, pending writes and values that were freed, or would be in a dry run. If values must be stored whole
+   * because their base is removed, the bytes that this takes are subtracted. What the storage itself adds to the bytes isn't counted.
    */
   readonly bytes: number;
 }
@@ -176,8 +176,8 @@ async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoi
 
 /**
  * Which of the thread's blobs are dropped, which are rewritten whole because their base is dropped, and how many bytes that frees.
- * Whole blobs that no checkpoint names stay, as they may belong to pending writes that came before their checkpoint; those are never
- * patches.
+ * Whole blobs that no checkpoint names stay, because they may belong to pending writes that came before their checkpoint. Blobs of such
+ * writes are never patches.
  */
 async function blobsAfter(
   tier: Tier,

@@ -264,7 +264,7 @@ async function namedByStrays(tier: OwningTier, threadId: string): Promise<Set<st
   return named;
 }
 
-/** Makes a check of cursors. If a cursor named an owner that doesn't exist, the work would end at once, as if all were done. */
+/** Makes the check of a cursor. With a cursor that names an owner that doesn't exist, the work would end at once, as if all were done. */
 function isPlaceAmong(owners: number): (place: unknown) => place is Cursor {
   return (place): place is Cursor => {
     const { owner, after, done = 0 } = (place ?? {}) as Partial<Cursor>;

@@ -26,7 +26,7 @@ export async function subgraphTip(
   const { continued } = outline;
   const rootId = outline.root?.record.checkpointId;
   const outer = await outerOf(coder, head.record);
-  // A namespace that names a task belongs to that task alone, and so to one root checkpoint; others persist from step to step.
+  // A namespace that names a task belongs to that task alone, and so to one root checkpoint. Other namespaces stay from step to step.
   const persists = !head.record.namespace.includes(":");
   if (outer === rootId && !continued) return { node: head, rewound: false };
   if (outer !== rootId) {

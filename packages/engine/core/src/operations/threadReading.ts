@@ -89,7 +89,7 @@ interface Outlined {
 
 /** Checkpoints that are listed together. */
 interface Span {
-  /** The oldest id of the next span: all of this span are older. Undefined for the span with the newest checkpoints. */
+  /** The oldest id of the next span: all ids of this span are older. Undefined for the span with the newest checkpoints. */
   readonly before: string | undefined;
   readonly keys: ReadonlySet<string>;
 }
@@ -189,7 +189,8 @@ async function listSpan(
 }
 
 /**
- * The heads of a thread, as the pages of a listing report them. If one moves between two pages, the one whose checkpoint was listed counts.
+ * The heads of a thread, as the pages of a listing report them. If a head moves between two pages, the head whose checkpoint was listed
+ * counts.
  */
 class Heads {
   readonly #told = new Map<string, Set<string>>();
@@ -218,7 +219,7 @@ function bodyBytesOf({ record, writes }: ListedCheckpoint): number {
   return writes.reduce((sum, { body }) => sum + body.length, record.body.length);
 }
 
-/** The blobs of a checkpoint that aren't known yet, with those that they are patches on. One that is missing is left out. */
+/** The blobs of a checkpoint that aren't known yet, and the blobs that these are patches on. Missing blobs are left out. */
 export function blobsOf(
   { record, writes, blobs }: ListedCheckpoint,
   known: { has(hash: BlobHash): boolean },

@@ -107,7 +107,7 @@ export async function windBack(
   return { records, writes, moves };
 }
 
-/** The tasks that count as ended after the mark `marked`. They don't run again, so their subgraphs stay as they are. */
+/** The tasks that count as ended once the mark `marked` is there. They don't run again, so their subgraphs stay as they are. */
 async function endedTasks(
   coder: CheckpointCoder,
   { record, writes }: Node,
