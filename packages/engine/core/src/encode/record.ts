@@ -5,8 +5,8 @@ import type { BlobHash } from "../contract/tier.ts";
 
 /**
  * Which pending writes of its parent a checkpoint was made from: ids of batches, or of writers. A writer's id stands for all that the
- * writer wrote there. The first id names the writer that put the checkpoint. Undefined means all writes, as in checkpoints that were imported, or
- * stored by older versions.
+ * writer wrote there. The first id names the writer that put the checkpoint. Undefined means all writes, as in checkpoints that were
+ * imported, or stored by older versions.
  */
 export type Consumed = readonly [string, ...string[]] | undefined;
 
