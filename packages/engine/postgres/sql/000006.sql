@@ -64,7 +64,7 @@ begin
 end
 $$;
 
--- Removes items whose time to live has passed, and namespaces without items: at most so many of each.
+-- Removes items whose time to live has passed, at most so many. Their namespaces stay: a change that begins meanwhile may need them.
 create function :schema.sweep_items_1(most integer) returns bigint language plpgsql as $$
 declare
   swept bigint;
@@ -78,6 +78,8 @@ begin
 end
 $$;
 
+comment on function :schema.change_items_1 is 'Puts and deletes items of stores.';
+comment on function :schema.sweep_items_1 is 'Removes items whose time to live has passed.';
 comment on table :schema.items is 'Items of stores. They belong to no thread.';
 comment on table :schema.item_namespaces is 'Namespaces of items; some may have no items any more.';
 comment on column :schema.item_namespaces.path is 'Each label in UTF-8, and a NUL after it.';

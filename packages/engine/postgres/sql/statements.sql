@@ -94,7 +94,8 @@ with expired as (
   delete from :schema.locks where until < clock_timestamp() - $1::double precision * interval '1 millisecond' returning 1
 )
 select :schema.sweep_1($1::double precision, $2::integer)
-       + (select count(*)::integer from expired) + (select count(*)::integer from unlocked) as swept
+       + (select count(*)::integer from expired) + (select count(*)::integer from unlocked)
+       + :schema.sweep_items_1(1000)::integer as swept
 
 -- name: strays
 -- Checkpoints of a thread that have pending writes, and no record.
@@ -353,6 +354,3 @@ select n.path
    and exists (select from :schema.items i where i.ns = n.ns and (i.expires_at is null or i.expires_at > now()))
  order by n.path
  limit $4::integer
-
--- name: sweepItems
-select :schema.sweep_items_1($1::integer)::text as swept

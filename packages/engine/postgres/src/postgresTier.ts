@@ -755,7 +755,7 @@ export class PostgresTier
    */
   async sweep(olderThanMs: number): Promise<number> {
     const [row] = await this.#run(this.#sql.sweep, [olderThanMs, threadsPerSweep]);
-    return Number(row!["swept"]) + (await this.items.sweep());
+    return Number(row!["swept"]);
   }
 
   /**

@@ -90,7 +90,8 @@ test("batches that put and delete the same items in different orders don't wait 
     );
   for (let round = 0; round < 30; round += 1)
     await Promise.all([0, 1, 2, 3, 4, 5].map((n) => turn(round + n)));
-  expect(await store.search(["a"], { limit: 100 })).toHaveLength(10);
+  const left = await store.search(["a"], { limit: 100 });
+  expect(new Set(left.map(({ key }) => key)).size).toBe(left.length);
 });
 
 test("a filter that few of many items meet is looked up in an index", async () => {

@@ -115,7 +115,7 @@ test.each([
     "Invalid option conflict",
     () => PostgresSaver.fromConnString("postgres://x", { conflict: "fight" as never }),
   ],
-  ["Invalid option folder", () => PostgresSaver.embedded("")],
+  ["Invalid option path", () => PostgresSaver.embedded("")],
 ])("%s: said when it is made", (message, make) => {
   expect(make).toThrow(message);
 });

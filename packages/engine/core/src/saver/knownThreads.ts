@@ -70,7 +70,7 @@ export class KnownThreads {
    * set anew then, because several runs may share the object that stands for a run.
    * @returns whether the revision shows that somebody else wrote to the thread
    */
-  read(config: RunnableConfig, { threadId, namespace }: Namespace, revision: number): boolean {
+  sawRevision(config: RunnableConfig, { threadId, namespace }: Namespace, revision: number): boolean {
     const othersWrote = revision > this.#explainedBy(threadId);
     if (namespace === "") this.caughtUp(config, threadId, revision);
     else this.#keptFirst(config, threadId, revision);
@@ -87,13 +87,13 @@ export class KnownThreads {
 
   /**
    * As {@link before}, but reads what isn't remembered. Durability "exit" puts the last checkpoint again, with itself as the parent. It keeps
-   * the parent that it had, and was made from the same pending writes as the first time: `consumed`.
+   * the parent that it had, and was made from the same pending writes as the first time: `consumedAtFirst`.
    */
   async findBefore(
     config: RunnableConfig,
     at: Address,
     parentId: string | undefined,
-  ): Promise<Before & { readonly consumed: Consumed | undefined }> {
+  ): Promise<Before & { readonly consumedAtFirst: Consumed | undefined }> {
     const find = async (checkpointId: string): Promise<CachedParent | undefined> =>
       await this.parents.find({ ...at, checkpointId }, (revision) => {
         this.#keptFirst(config, at.threadId, revision);
@@ -106,7 +106,7 @@ export class KnownThreads {
       parentId: parent,
       parent: cached?.manifest,
       again: itself?.manifest,
-      consumed: isAgain ? itself?.consumed : undefined,
+      consumedAtFirst: isAgain ? itself?.consumed : undefined,
     };
   }
 
@@ -119,7 +119,7 @@ export class KnownThreads {
 
   /** Notes that the thread was at `revision` when a run began, after a write that wasn't late, or when a refused write is repeated. */
   caughtUp(config: RunnableConfig, threadId: string, revision: number): void {
-    this.#sawRevision(threadId, revision);
+    this.#raise(threadId, revision);
     const run = runOf(config);
     if (run === undefined) return;
     const revisions = this.#runRevisions.get(run) ?? new Map<string, number>();
@@ -226,10 +226,10 @@ export class KnownThreads {
     const run = runOf(config);
     const isFirst = run !== undefined && this.#runRevisions.get(run)?.has(threadId) !== true;
     if (isFirst) this.caughtUp(config, threadId, revision);
-    else this.#sawRevision(threadId, revision);
+    else this.#raise(threadId, revision);
   }
 
-  #sawRevision(threadId: string, revision: number): void {
+  #raise(threadId: string, revision: number): void {
     if (revision > (this.#revisions.get(threadId) ?? -1)) this.#revisions.set(threadId, revision);
   }
 }

@@ -611,7 +611,7 @@ export class TierSaver extends BaseCheckpointSaver {
       throw new InvalidOptionError(
         "store",
         `tier ${this.tier.name}`,
-        "It keeps no items; memory and PostgreSQL do, and stacks with one of these as warm tier.",
+        "It keeps no items. Memory and one PostgreSQL database do, and stacks with one of these as the warm tier.",
       );
     if (this.#keys !== undefined)
       throw new InvalidOptionError(
@@ -714,7 +714,7 @@ export class TierSaver extends BaseCheckpointSaver {
     at: MaybeAddress,
     { checkpoint, head, revision, ahead }: Reading & { readonly ahead?: DecodedAhead },
   ): Promise<CheckpointTuple | undefined> {
-    const othersWrote = this.#known.read(config, at, revision);
+    const othersWrote = this.#known.sawRevision(config, at, revision);
     if (checkpoint !== undefined) {
       // Another process may have deleted the thread before it wrote, and the tags with it.
       if (at.namespace === "" && (othersWrote || this.#known.parents.get(checkpoint.record) === undefined))
@@ -748,26 +748,28 @@ export class TierSaver extends BaseCheckpointSaver {
     const consumed = this.#writers.consumed(config, at, before.parentId, put);
     const captured = this.coder.capture(at, before, { ...put, consumed });
     const tags = this.#tags.named(config);
+    // Values of DeltaChannels are rebuilt from pending writes of the parent, so they must be stored before. A process that dies now might
+    // otherwise leave the checkpoint without them.
     const rebuilt = before.parentId === at.checkpointId ? [] : rebuiltChannels(put);
     const isKnown = runOf(config) !== undefined || before.parent !== undefined;
     const needsParents = rebuilt.length > 0 && before.parentId !== undefined && isKnown;
-    const stored = needsParents && this.#writers.stored(config, { ...at, checkpointId: before.parentId });
-    // Otherwise a process that dies now might leave the checkpoint without pending writes that its values are rebuilt from.
-    if (stored !== false) await stored;
+    const origin = { ...at, checkpointId: before.parentId ?? "" };
+    if (needsParents) await this.#writers.stored(config, origin);
     const branches = !this.#refuses(config);
     const write = { at, parentId, continues: parentId !== undefined, branches };
     let attempt = 0;
     return await this.#known.write(config, write, async ({ seen, lost }) => {
       attempt += 1;
-      const { consumed, ...found } = await this.#known.findBefore(config, at, parentId);
-      const origin = found.parentId === undefined ? undefined : { ...at, checkpointId: found.parentId };
+      const { consumedAtFirst, ...found } = await this.#known.findBefore(config, at, parentId);
       // At the first attempt, the tier may know that the thread was deleted.
-      if (needsParents && found.parent === undefined && attempt > 1 && !(await isStored(this.tier, origin!)))
-        throw lostParent(this.tier.name, at, origin!.checkpointId, rebuilt);
+      const isUnsure = needsParents && found.parent === undefined && attempt > 1;
       const mayLack = needsParents && this.#known.mayLack(at.threadId);
-      if (mayLack && !(await isStoredWithWrites(this.tier, this.coder.writes, origin!, captured.consumed)))
-        throw lostParent(this.tier.name, at, origin!.checkpointId, rebuilt);
-      const made = consumed === undefined ? captured : { ...captured, consumed };
+      if (
+        (isUnsure && !(await isStored(this.tier, origin))) ||
+        (mayLack && !(await isStoredWithWrites(this.tier, this.coder.writes, origin, captured.consumed)))
+      )
+        throw lostParent(this.tier.name, at, origin.checkpointId, rebuilt);
+      const made = consumedAtFirst === undefined ? captured : { ...captured, consumed: consumedAtFirst };
       const encoded = await this.coder.encodeCaptured(at, found, made);
       // Outside a run, a put without a parent is an import or begins the thread anew, which is allowed right after a deletion.
       const begins = parentId === undefined && runOf(config) === undefined;

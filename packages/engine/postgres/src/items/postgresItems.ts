@@ -16,11 +16,8 @@ import { byteaText } from "../wire/hex.ts";
 import { KeyReader, keyOf, keyText, longIdText } from "../wire/keys.ts";
 
 type ItemStatements = Readonly<
-  Record<"readItems" | "changeItems" | "searchItems" | "itemNamespaces" | "sweepItems", Statement>
+  Record<"readItems" | "changeItems" | "searchItems" | "itemNamespaces", Statement>
 >;
-
-/** How many expired items one sweep removes at most. */
-const mostSwept = 1000;
 
 /** A path that comes after all others. */
 const lastPath = Buffer.from([0xff]);
@@ -72,12 +69,6 @@ export class PostgresItems implements Items {
     const values = [...rangeOf(prefix), namespacePath(after ?? []), limit];
     const rows = await this.#run(this.#sql.itemNamespaces, values);
     return rows.map(({ path }) => namespaceOfPath(path as Uint8Array));
-  }
-
-  /** Removes items whose time to live has passed. Returns how many. */
-  async sweep(): Promise<number> {
-    const [row] = await this.#run(this.#sql.sweepItems, [mostSwept]);
-    return Number(row!["swept"]);
   }
 
   async #run(statement: Statement, values: readonly unknown[]): Promise<PgResult["rows"]> {

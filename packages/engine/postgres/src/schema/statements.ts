@@ -69,7 +69,6 @@ export function statementsIn(schema: string) {
     changeItems: quick("changeItems"),
     searchItems: quick("searchItems"),
     itemNamespaces: quick("itemNamespaces"),
-    sweepItems: heavy("sweepItems"),
     lock: quick("lock"),
     unlock: quick("unlock"),
     shard: quick("shard"),
