@@ -65,12 +65,12 @@ async function earlier({ player, table, thread }: Scene) {
   return configs[table.world.choose(2) + 1];
 }
 
-async function setBack({ table, marks }: Scene, shelves: readonly (object | undefined)[]): Promise<void> {
+async function setBack({ table, marks }: Scene, servers: readonly (object | undefined)[]): Promise<void> {
   await pausing(table);
   await table.oracle.harm("lost", undefined, async () => {
     table.world.tell("set back");
-    for (const shelf of [...table.storage.owners, table.storage.hot])
-      if (shelf !== undefined && shelves.includes(shelf)) await shelf.setBack(marks.get(shelf));
+    for (const server of [...table.storage.owners, table.storage.hot])
+      if (server !== undefined && servers.includes(server)) await server.setBack(marks.get(server));
     return true;
   });
 }
@@ -246,7 +246,7 @@ export const deeds = {
       await pausing(table);
       await table.oracle.harm("lost", undefined, async () => {
         table.world.tell("everything is gone");
-        for (const shelf of [...owners, hot]) await shelf?.lose();
+        for (const server of [...owners, hot]) await server?.lose();
         return true;
       });
     },

@@ -110,8 +110,8 @@ async function begin(
 async function marksOf({ storage }: Table, pair: Pair): Promise<Map<object, unknown>> {
   const marks = new Map<object, unknown>();
   if (!pair.deeds.some((name) => name.startsWith("set back"))) return marks;
-  for (const shelf of [...storage.owners, storage.hot])
-    if (shelf !== undefined) marks.set(shelf, await shelf.mark());
+  for (const server of [...storage.owners, storage.hot])
+    if (server !== undefined) marks.set(server, await server.mark());
   return marks;
 }
 

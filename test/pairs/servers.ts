@@ -12,12 +12,15 @@ import {
   pack,
   stackOf,
   type Reached,
-  type Shelf,
+  type FaultyServer,
   type Storage,
   type ServerStorage,
 } from "./storages.ts";
 
-/** Storages on real servers. Each is empty when a play begins; the servers' clocks are real, so that a play's begins with them. */
+/**
+ * Storages on real servers. Each is empty when a play begins. The servers' clocks are real, so a play's clock is set to their time at its
+ * beginning.
+ */
 export interface Servers {
   readonly storages: Record<ServerStorage, (world: World) => Storage>;
   close(): Promise<void>;
@@ -33,7 +36,11 @@ export async function openServers(): Promise<Servers> {
   const keys = redisBackups(client, keyPrefix);
   const noRows = await rows.mark();
 
-  const shelfOf = (world: World, backups: typeof rows, lose: () => Promise<unknown>): Shelf => ({
+  const faultyServerOf = (
+    world: World,
+    backups: typeof rows,
+    lose: () => Promise<unknown>,
+  ): FaultyServer => ({
     away: undefined,
     mark: () => world.really(() => backups.mark()),
     setBack: (mark) => world.really(() => backups.setBack(mark)),
@@ -42,14 +49,14 @@ export async function openServers(): Promise<Servers> {
   const onPostgres = (world: World): Reached => {
     const server = world.machine("postgres");
     return {
-      shelf: shelfOf(world, rows, () => rows.setBack(noRows)),
+      faulty: faultyServerOf(world, rows, () => rows.setBack(noRows)),
       reach: (process) => world.connect(process, server, realTier(world, postgres({ pool }))),
     };
   };
   const onRedis = (world: World, ttl?: "1h"): Reached => {
     const server = world.machine("redis");
     return {
-      shelf: shelfOf(world, keys, () => keys.setBack([])),
+      faulty: faultyServerOf(world, keys, () => keys.setBack([])),
       reach: (process) =>
         world.connect(process, server, realTier(world, redis({ client, prefix: keyPrefix, ttl }))),
     };
@@ -57,7 +64,7 @@ export async function openServers(): Promise<Servers> {
   const empty = (world: World, storage: Storage): Storage => ({
     ...storage,
     prepare: async () => {
-      for (const shelf of [...storage.owners, storage.hot]) await shelf?.lose();
+      for (const server of [...storage.owners, storage.hot]) await server?.lose();
       world.clock.beganAtMs = await world.really(() => Date.now());
     },
   });

@@ -7,7 +7,7 @@ import { Objects } from "./objects.ts";
 import { RecordedTier } from "./recordedTier.ts";
 
 /** A server that faults can happen to. */
-export interface Shelf {
+export interface FaultyServer {
   away: Error | undefined;
   mark(): unknown;
   setBack(mark: unknown): Promise<void>;
@@ -17,9 +17,9 @@ export interface Shelf {
 /** A storage of several servers, and savers of several processes over it. */
 export interface Storage {
   /** The servers that own threads. A copy elsewhere is no loss. */
-  readonly owners: readonly Shelf[];
-  readonly hot: Shelf | undefined;
-  readonly cold: Shelf | undefined;
+  readonly owners: readonly FaultyServer[];
+  readonly hot: FaultyServer | undefined;
+  readonly cold: FaultyServer | undefined;
   /** How long a process may believe a copy after somebody else's deletion. */
   readonly trustsCopies: boolean;
   open(process: Machine, options?: SaverOptions): TierSaver;
@@ -32,35 +32,35 @@ export type Reach = (process: Machine) => Tier;
 
 /** A server, and the way to it. */
 export interface Reached {
-  readonly shelf: Shelf;
+  readonly faulty: FaultyServer;
   readonly reach: Reach;
 }
 
 function memory(world: World, name: string): Reached {
   const server = world.machine(name);
-  const shelf = new RecordedTier((now) => new MemoryTier(now));
-  return { shelf, reach: (process) => world.connect(process, server, shelf.tier) };
+  const faulty = new RecordedTier((now) => new MemoryTier(now));
+  return { faulty, reach: (process) => world.connect(process, server, faulty.tier) };
 }
 
 function bounded(world: World): Reached {
   const server = world.machine("hot");
-  const shelf = new RecordedTier((clock) => new BoundedMemoryTier({ forgetAfter: "15m" }, clock));
-  return { shelf, reach: (process) => world.connect(process, server, shelf.tier) };
+  const faulty = new RecordedTier((clock) => new BoundedMemoryTier({ forgetAfter: "15m" }, clock));
+  return { faulty, reach: (process) => world.connect(process, server, faulty.tier) };
 }
 
 /** Each process has a PackTier of its own over one bucket. */
 export function pack(world: World, name: string): Reached {
   const server = world.machine(name);
-  const shelf = new Objects();
+  const faulty = new Objects();
   const reach: Reach = (process) =>
-    new PackTier(world.connect(process, server, shelf as never) as unknown as Objects);
-  return { shelf, reach };
+    new PackTier(world.connect(process, server, faulty as never) as unknown as Objects);
+  return { faulty, reach };
 }
 
-export function alone({ shelf, reach }: Reached): Storage {
+export function alone({ faulty, reach }: Reached): Storage {
   const open = (process: Machine, options: SaverOptions = {}): TierSaver =>
     process.run(() => new TierSaver(reach(process), { pause: "0ms", ...options }));
-  return { owners: [shelf], hot: undefined, cold: undefined, trustsCopies: false, open };
+  return { owners: [faulty], hot: undefined, cold: undefined, trustsCopies: false, open };
 }
 
 /** A stack of a hot, a warm and a cold tier. */
@@ -82,7 +82,7 @@ export function stackOf(
         }),
     );
   const trustsCopies = stacked.consistency === "trusted";
-  return { owners: [warm.shelf, cold.shelf], hot: hot.shelf, cold: cold.shelf, trustsCopies, open };
+  return { owners: [warm.faulty, cold.faulty], hot: hot.faulty, cold: cold.faulty, trustsCopies, open };
 }
 
 function inMemory(world: World, cold: Reached, stacked?: Partial<TieredSaverOptions>): Storage {

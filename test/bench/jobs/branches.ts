@@ -17,7 +17,7 @@ export interface BranchesInput {
   /** Turns of three checkpoints each, about 3.2 kB. */
   turns: number;
   forks: number;
-  /** Turns of two messages that each of two branches goes on for before they are merged. */
+  /** How many turns (of two messages) each of the two branches has before they are merged. */
   branchTurns: number;
   merges: number;
 }
@@ -129,7 +129,7 @@ async function measureMerges(
   return percentile(samples, 0.5);
 }
 
-/** What a program has to do that forks a thread with the official saver: read the checkpoint, put it under another thread. */
+/** What a program that forks a thread with the official saver has to do: read the checkpoint, put it under another thread. */
 async function measureOfficial(saver: PostgresSaver, { url, officialSchema, forks }: BranchesInput) {
   const { saver: official, close } = await openSaver("official-postgres", { url, schema: officialSchema });
   const copy = async (from: BaseCheckpointSaver, source: string, target: string): Promise<void> => {

@@ -85,7 +85,7 @@ test("a hundred thousand threads without a checkpoint are kept, a thousand go pe
   expect(await tier.sweep(1)).toBe(1000);
 });
 
-test("what a thread without a checkpoint gets is as old as that, however old the thread", async () => {
+test("the age of tags and pending writes counts from when they were written, not from the age of a thread without a checkpoint", async () => {
   const { tier, pass, deleted } = clocked();
   const tag = { key: "user_id", value: "anna" };
   await deleted("tombstone");

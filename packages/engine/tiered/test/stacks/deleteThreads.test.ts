@@ -135,7 +135,7 @@ test("archived and warm threads of a person are gone from PostgreSQL, Redis and 
   await saver.end();
 });
 
-test("an archive that can't be reached is told, and finished by its thread ids", async () => {
+test("an archive that can't be reached is reported, and the deletion is completed later by the thread ids", async () => {
   const saver = open();
   await saver.setup();
   await fill(saver, "archived-anna", "anna");
@@ -145,8 +145,12 @@ test("an archive that can't be reached is told, and finished by its thread ids",
   cold.deleteThread = async () => {
     throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
   };
-  const without = new TieredSaver({ warm: postgres({ url: database.url }), cold, archiveAfter: "1d" });
-  const report = await without.deleteThreads({ tag: { user_id: "anna" } });
+  const withBrokenArchive = new TieredSaver({
+    warm: postgres({ url: database.url }),
+    cold,
+    archiveAfter: "1d",
+  });
+  const report = await withBrokenArchive.deleteThreads({ tag: { user_id: "anna" } });
   expect(report).toMatchObject({
     complete: false,
     threads: [{ threadId: "archived-anna", verified: false, reason: "Tier s3 holds something of it." }],
@@ -157,7 +161,7 @@ test("an archive that can't be reached is told, and finished by its thread ids",
   expect((await objectsOf("archived-anna")).map(({ Key }) => Key)).toEqual([
     expect.stringMatching(/archived-anna\/head$/),
   ]);
-  await Promise.all([saver.end(), without.end()]);
+  await Promise.all([saver.end(), withBrokenArchive.end()]);
 });
 
 test("copies of an archived thread inherit its tags, and the archive keeps none", async () => {

@@ -86,16 +86,16 @@ export async function resolveUnknown(
   { happened, result, author }: ResolveOptions,
 ): Promise<void> {
   const { saver, sealing, log } = journal;
-  const { call, status, claim, where } = await openCall(journal, fingerprint, happened);
+  const { call, status, claim, where } = await findOpenCall(journal, fingerprint, happened);
   const stored = happened
     ? await new StoredResults(saver, sealing).stored(() => keptResult(result, where.toolCallId))
     : undefined;
   await log.change((calls) => {
     const now = calls.get(call);
     if (now?.status === "claimed" && now.claim?.seq !== claim?.seq)
-      throw stillRuns(log.threadId, now, elsewhere);
+      throw stillRuns(log.threadId, now, byLiveProcess);
     // Somebody else recorded an outcome meanwhile, and it may differ.
-    if (now?.status !== status) throw isKnown(fingerprint, now?.status ?? "forgotten");
+    if (now?.status !== status) throw alreadyKnown(fingerprint, now?.status ?? "forgotten");
     const event: JournalEvent = {
       type: "resolved",
       call,
@@ -119,11 +119,11 @@ export async function forgetCall(
   const calls = await log.refresh();
   const state = stateOf(log.threadId, calls, fingerprint);
   if (state.status === "claimed" && !(await isUnresolved(journal, calls, state)))
-    throw stillRuns(log.threadId, state, elsewhere);
+    throw stillRuns(log.threadId, state, byLiveProcess);
   await log.change((newest) => {
     const now = stateOf(log.threadId, newest, fingerprint);
     if (now.status === "claimed" && now.claim?.seq !== state.claim?.seq)
-      throw stillRuns(log.threadId, now, elsewhere);
+      throw stillRuns(log.threadId, now, byLiveProcess);
     return {
       events: [{ event: { type: "forgotten", call: fingerprint, reason }, author }],
       answer: undefined,
@@ -132,20 +132,24 @@ export async function forgetCall(
 }
 
 /** The call whose outcome can be recorded: the given one, or the one that it repeats. */
-async function openCall(journal: ThreadJournal, fingerprint: Digest, happened: boolean): Promise<CallState> {
+async function findOpenCall(
+  journal: ThreadJournal,
+  fingerprint: Digest,
+  happened: boolean,
+): Promise<CallState> {
   const { log } = journal;
   const calls = await log.refresh();
   const found = stateOf(log.threadId, calls, fingerprint);
   const state = found.status === "repeats" ? stateOf(log.threadId, calls, found.repeats ?? "") : found;
   const { status } = state;
   if (await isUnresolved(journal, calls, state)) return state;
-  if (status === "claimed") throw stillRuns(log.threadId, state, elsewhere);
+  if (status === "claimed") throw stillRuns(log.threadId, state, byLiveProcess);
   // A result can be recorded for a call that happened and whose result is missing.
   if (status === "succeeded" && happened && !(await hasResult(log, state))) return state;
-  throw isKnown(fingerprint, status);
+  throw alreadyKnown(fingerprint, status);
 }
 
-function isKnown(fingerprint: Digest, status: string): InvalidOptionError {
+function alreadyKnown(fingerprint: Digest, status: string): InvalidOptionError {
   return new InvalidOptionError(
     "fingerprint",
     fingerprint,
@@ -190,4 +194,4 @@ function stateOf(threadId: string, calls: Calls, fingerprint: Digest): CallState
   );
 }
 
-const elsewhere = "by a process that is alive. Wait until it ends, or end that process.";
+const byLiveProcess = "by a process that is alive. Wait until it ends, or end that process.";

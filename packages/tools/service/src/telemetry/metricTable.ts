@@ -142,7 +142,7 @@ export const metricTable = {
     name: "stratigraph.tier.unreachable",
     kind: "counter",
     unit: "{time}",
-    help: "Times that a tier that a stack can do without couldn't be reached when it was opened.",
+    help: "How often an optional tier couldn't be reached when a stack was opened.",
     labels: ["tier", "role"],
   },
   hookFailures: {

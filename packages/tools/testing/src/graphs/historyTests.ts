@@ -3,7 +3,7 @@ import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import type { GraphContext, ThreadConfig } from "./context.ts";
-import { expectOneLine, historyOf, idOf } from "./snapshots.ts";
+import { expectUnbrokenHistory, historyOf, idOf } from "./snapshots.ts";
 
 const State = Annotation.Root({
   log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
@@ -42,7 +42,7 @@ export const historyTests = ({ test, saver, reopen, thread }: GraphContext): voi
     const graph = graphOf(await reopen());
     const history = await historyOf(graph, config);
     expect(history.length).toBe(TURNS * 3);
-    expectOneLine(history);
+    expectUnbrokenHistory(history);
     expect(history.map((s) => s.metadata?.step)).toEqual(
       Array.from({ length: TURNS * 3 }, (_, index) => TURNS * 3 - 2 - index),
     );

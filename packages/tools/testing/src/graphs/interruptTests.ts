@@ -3,7 +3,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import { Calls } from "./calls.ts";
 import type { GraphContext } from "./context.ts";
-import { expectOneLine, historyOf, idOf, interruptIds } from "./snapshots.ts";
+import { expectUnbrokenHistory, historyOf, idOf, interruptIds } from "./snapshots.ts";
 
 const State = Annotation.Root({
   answers: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
@@ -35,7 +35,7 @@ export const interruptTests = ({ test, saver, reopen, thread, durabilities }: Gr
       expect(await graph.invoke(new Command({ resume: "at last" }), config)).toEqual({
         answers: ["a", "at last"],
       });
-      expectOneLine(await historyOf(graph, config));
+      expectUnbrokenHistory(await historyOf(graph, config));
     });
   }
 };

@@ -3,7 +3,7 @@ import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import type { GraphContext } from "./context.ts";
-import { expectOneLine, historyOf } from "./snapshots.ts";
+import { expectUnbrokenHistory, historyOf } from "./snapshots.ts";
 
 const State = Annotation.Root({
   log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
@@ -97,7 +97,7 @@ export const isolationTests = ({ test, saver, reopen, thread, durabilities }: Gr
       for (const [index, config] of configs.entries()) {
         const state = await reader.getState(config);
         expect(state.values.log).toEqual([0, 1].flatMap((turn) => after(`thread ${index} turn ${turn}`)));
-        expectOneLine(await historyOf(reader, config));
+        expectUnbrokenHistory(await historyOf(reader, config));
       }
     });
   }

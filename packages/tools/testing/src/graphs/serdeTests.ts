@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { CompressingSerde } from "./compressingSerde.ts";
 import { DURABILITIES, type Durability } from "./durabilities.ts";
 import type { GraphSetup, OpenedSaver } from "./setup.ts";
-import { expectOneLine, historyOf, interruptValues } from "./snapshots.ts";
+import { expectUnbrokenHistory, historyOf, interruptValues } from "./snapshots.ts";
 
 const State = Annotation.Root({
   ...MessagesAnnotation.spec,
@@ -77,7 +77,7 @@ export const registerSerdeTests = (
         expect(text).toBe("done");
         const history = await historyOf(graph, config, { filter: { source: "loop" } });
         expect(history.length).toBe(durability === "exit" ? 2 : 3);
-        expectOneLine(await historyOf(graph, config));
+        expectUnbrokenHistory(await historyOf(graph, config));
         expect(serde.loads).toBeGreaterThan(0);
       });
     });

@@ -45,7 +45,7 @@ export const chainOf = async (graph: ReadableGraph, config: RunnableConfig): Pro
 };
 
 /** Asserts that a whole history is one unbroken line, newest first, and returns its ids. */
-export const expectOneLine = (history: readonly StateSnapshot[]): string[] => {
+export const expectUnbrokenHistory = (history: readonly StateSnapshot[]): string[] => {
   const ids = history.map((snapshot) => idOf(snapshot.config));
   expect(new Set(ids).size).toBe(ids.length);
   const parents = history.map((snapshot) => snapshot.parentConfig && idOf(snapshot.parentConfig));

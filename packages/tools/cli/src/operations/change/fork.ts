@@ -49,7 +49,7 @@ export const fork = operation({
       .string()
       .meta({ fromFile: true })
       .optional()
-      .describe("Its new value, as JSON of the serde as show prints it."),
+      .describe("Its new value, in the serializer's JSON, as `stratigraph show` prints it."),
     path: z.string().optional().describe("Only this part of the value: [3].content, .user.name."),
     create: flag("Also set a channel that the checkpoint doesn't have."),
     asNode: z

@@ -28,14 +28,14 @@ export const set = operation({
       .string()
       .meta({ fromFile: true })
       .describe(
-        'The new value, as JSON of the serde as show prints it: a text in quotes, a message as {"lc":1,…}.',
+        'The new value, in the serializer\'s JSON, as `stratigraph show` prints it: a text in quotes, a message as {"lc":1,…}.',
       ),
     path: z.string().optional().describe("Only this part of the value: [3].content, .user.name."),
     graph: z
       .string()
       .optional()
       .describe(
-        "The graph of the config that rebuilds the value, if a part of a DeltaChannel is set. Default: the only one.",
+        "Needed to set a part of a DeltaChannel: the name of the graph, in the config file, that rebuilds the channel's value. Default: the only one.",
       ),
     create: flag("Also set a channel that the checkpoint doesn't have."),
     namespace: fields.namespace,

@@ -1,7 +1,7 @@
 /** Attributes of a span or a measurement. */
 export type Attributes = Record<string, string | number | boolean>;
 
-/** The used part of the module `@opentelemetry/api`: pass the module itself. A structure, so that nothing has to be installed. */
+/** The used part of the module `@opentelemetry/api`: pass the module itself. A structural type, so that the package need not be installed. */
 export interface OpenTelemetryApi {
   readonly context: {
     active(): object;
@@ -14,7 +14,10 @@ export interface OpenTelemetryApi {
   readonly metrics: { getMeter(name: string): object };
 }
 
-/** The same module with the types of the arguments that are passed. */
+/**
+ * The same module as this package calls it: with the real types of the arguments, which `OpenTelemetryApi` leaves open (`never`) so that
+ * every version of the module fits.
+ */
 export interface CalledApi {
   readonly context: { active(): object; with<T>(context: object, work: () => T): T };
   readonly trace: {

@@ -1,4 +1,4 @@
-/** The used part of the module `prom-client`: pass the module itself. A structure, so that nothing has to be installed. */
+/** The used part of the module `prom-client`: pass the module itself. A structural type, so that the package need not be installed. */
 export interface PrometheusClient {
   readonly register: PrometheusRegistry;
   readonly Counter: new (options: never) => object;
@@ -12,7 +12,10 @@ export interface PrometheusRegistry {
   removeSingleMetric(name: string): void;
 }
 
-/** The same module with the types of the arguments that are passed to its constructors. */
+/**
+ * The same module as this package calls it: with the real types of its constructors' arguments, which `PrometheusClient` leaves open
+ * (`never`) so that every version of the module fits.
+ */
 export interface CalledClient {
   readonly Counter: new (options: MetricOptions) => { inc(labels: Labels, value: number): void };
   readonly Gauge: new (options: MetricOptions) => { set(labels: Labels, value: number): void };
