@@ -28,15 +28,17 @@ create index items_expiring on :schema.items (expires_at) where expires_at is no
 alter table :schema.items alter column value set storage external;
 
 -- Changes items, all or none. changes: [{"path", "key", "long", "start", "length", "fields", "ttl"}], of which start and length point into
--- contents; no length: deletes. ttl in milliseconds. Rows are locked in one order, so that two such calls don't wait for each other.
+-- contents; no length: deletes. ttl in milliseconds. Versions follow the order of place.
+--
+-- Two calls that change the same items take turns. Rows can't be locked for that, because some don't exist yet. So each call first takes
+-- locks by hashes of its items, in one order. There are few of them, as a transaction can't hold many.
 create function :schema.change_items_1(changes jsonb, contents bytea) returns void language plpgsql as $$
 begin
-  perform 1
-     from jsonb_to_recordset(changes) as c (path bytea, key bytea)
-     join :schema.item_namespaces n using (path)
-     join :schema.items i on i.ns = n.ns and i.key = c.key
-    order by i.ns, i.key
-      for update of i;
+  perform pg_advisory_xact_lock(1769237861, s.lock)
+     from (select distinct hashtext(encode(c.path || c.key, 'hex')) & 255 as lock
+             from jsonb_to_recordset(changes) as c (path bytea, key bytea)
+            order by 1
+           offset 0) as s;
 
   delete from :schema.items i
    using jsonb_to_recordset(changes) as c (path bytea, key bytea, length integer), :schema.item_namespaces n
@@ -53,10 +55,10 @@ begin
   select n.ns, c.key, c.long, c.fields, now(), now(),
          now() + make_interval(secs => c.ttl / 1000), substring(contents from c.start for c.length)
     from jsonb_to_recordset(changes)
-           as c (path bytea, key bytea, long bytea, start integer, length integer, fields jsonb, ttl double precision)
+           as c (place integer, path bytea, key bytea, long bytea, start integer, length integer, fields jsonb, ttl double precision)
     join :schema.item_namespaces n using (path)
    where c.length is not null
-   order by n.ns, c.key
+   order by c.place
       on conflict (ns, key) do update
      set version = default, fields = excluded.fields, updated_at = excluded.updated_at, expires_at = excluded.expires_at,
          value = excluded.value,

@@ -335,17 +335,17 @@ select i.key, i.long_key, i.version::text, extract(epoch from i.created_at) * 10
 select :schema.change_items_1($1::jsonb, $2::bytea)
 
 -- name: searchItems
--- $1 and $2: the range of paths. $3: a jsonpath that the fields must meet. $4: only smaller versions.
+-- $1 and $2: the range of paths. $3: a jsonpath that the fields must meet. $4 and $5: only versions between these.
 select n.path, i.key, i.long_key, i.version::text, extract(epoch from i.created_at) * 1000 as created_ms,
        extract(epoch from i.updated_at) * 1000 as updated_ms, i.value
   from :schema.items i
   join :schema.item_namespaces n using (ns)
  where n.path >= $1::bytea and n.path < $2::bytea
    and i.fields @@ $3::jsonpath
-   and i.version < $4::bigint
+   and i.version < $4::bigint and i.version > $5::bigint
    and (i.expires_at is null or i.expires_at > now())
  order by i.version desc
- limit $5::integer
+ limit $6::integer
 
 -- name: itemNamespaces
 select n.path

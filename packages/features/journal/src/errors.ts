@@ -15,7 +15,7 @@ export class AmbiguousOutcomeError extends StratigraphError {
         ? "began and its outcome was never recorded"
         : `ended with an error that doesn't tell whether it happened (${error.name}: ${error.message})`;
     const first = isHeld
-      ? "Make it again later for its result, or wait longer (option wait). Once that process has ended, find"
+      ? "Make it again later for its result, or wait longer (option waitFor). Once that process has ended, find"
       : "Find";
     super(
       "AMBIGUOUS_OUTCOME",

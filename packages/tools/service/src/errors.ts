@@ -35,7 +35,7 @@ export class ThreadBusyError extends StratigraphError {
     super(
       "THREAD_BUSY",
       `Thread ${JSON.stringify(threadId)} is being worked on by ${holder}${since === undefined ? "" : ` since ${since}`}. This run waited ` +
-        `for ${Math.round(waitedMs)} ms. Repeat it later, or let it wait longer (option wait).`,
+        `for ${Math.round(waitedMs)} ms. Repeat it later, or let it wait longer (option waitFor).`,
       { threadId, holder, since, waitedMs: Math.round(waitedMs) },
     );
     this.name = "ThreadBusyError";

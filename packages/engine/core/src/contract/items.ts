@@ -46,6 +46,8 @@ export interface ItemSearch {
   readonly tests: readonly FieldTest[];
   /** Only items with a smaller version. */
   readonly before?: number | undefined;
+  /** Only items with a larger version. */
+  readonly after?: number | undefined;
   readonly limit: number;
 }
 

@@ -2,7 +2,7 @@ import type { ListNamespacesOperation, PutOperation, SearchOperation } from "@la
 import { kindOf, shown } from "../contract/checkOptions.ts";
 import { InvalidAddressError, InvalidOptionError } from "../contract/errors.ts";
 import { maxNamespaceBytes, namespacePath, type ItemAddress } from "../contract/items.ts";
-import { conditionsOf } from "./filter.ts";
+import { conditionsOf, isPlainObject } from "./filter.ts";
 
 /** A search of a batch, checked. */
 export interface CheckedSearch {
@@ -37,8 +37,8 @@ export function checkedSearch({
 }: SearchOperation): CheckedSearch {
   if (query !== undefined && typeof query !== "string")
     throw new InvalidOptionError("query", kindOf(query), "Pass text to search for.");
-  if (filter !== undefined && (typeof filter !== "object" || filter === null))
-    throw new InvalidOptionError("filter", shown(filter), 'Pass an object: { kind: "fact" }.');
+  if (filter !== undefined && filter !== null && !isPlainObject(filter))
+    throw new InvalidOptionError("filter", kindOf(filter), 'Pass an object: { kind: "fact" }.');
   return {
     prefix: checkedLabels("namespacePrefix", namespacePrefix),
     conditions: conditionsOf(filter ?? {}),
@@ -55,7 +55,8 @@ export function checkedList({
   limit,
   offset,
 }: ListNamespacesOperation): CheckedList {
-  const conditions = (matchConditions ?? []).map(({ matchType, path }, place): NamespaceCondition => {
+  const conditions = (matchConditions ?? []).map((condition, place): NamespaceCondition => {
+    const { matchType, path } = Object(condition) as typeof condition;
     if (matchType !== "prefix" && matchType !== "suffix")
       throw new InvalidOptionError(
         `matchConditions[${place}].matchType`,

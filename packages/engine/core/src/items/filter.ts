@@ -13,6 +13,9 @@ interface Condition {
   readonly operand: unknown;
 }
 
+/** How many tests, and values of one test, narrow a search at most. */
+const mostTested = 100;
+
 /** The longest text of a field that a tier gets to know, in characters. */
 const longestText = 200;
 
@@ -22,6 +25,12 @@ const longestText = 200;
  */
 export function conditionsOf(filter: Readonly<Record<string, unknown>>): Condition[] {
   return Object.entries(filter).flatMap(([field, wanted]): Condition[] => {
+    if (field.startsWith("$"))
+      throw new InvalidOptionError(
+        `filter.${field}`,
+        "an operator",
+        "Operators follow a field: { score: { $gte: 5 } }.",
+      );
     if (wanted === undefined) return [{ field, operator: "$exists", operand: false }];
     if (!isPlainObject(wanted) || !Object.keys(wanted).some((key) => key.startsWith("$")))
       return [{ field, operator: "$eq", operand: wanted }];
@@ -44,7 +53,8 @@ function checkOperator(field: string, operator: string, operand: unknown): asser
     throw new InvalidOptionError(name, shown(operand), "Pass true or false.");
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
+/** Whether something is an object literal. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
@@ -86,7 +96,7 @@ function holds(operator: Operator, order: number | undefined): boolean {
 /** The order of two values: numbers, dates and numeric text by number, other text by code points. Undefined if they have none. */
 function compared(a: unknown, b: unknown): number | undefined {
   const [x, y] = [numberOf(a), numberOf(b)];
-  if (x !== undefined && y !== undefined) return x - y;
+  if (x !== undefined && y !== undefined) return x === y ? 0 : x < y ? -1 : 1;
   return typeof a === "string" && typeof b === "string"
     ? Buffer.compare(Buffer.from(a), Buffer.from(b))
     : undefined;
@@ -94,9 +104,12 @@ function compared(a: unknown, b: unknown): number | undefined {
 
 function numberOf(value: unknown): number | undefined {
   const isNumeric =
-    typeof value === "number" || value instanceof Date || (typeof value === "string" && value.trim() !== "");
+    typeof value === "number" ||
+    typeof value === "bigint" ||
+    value instanceof Date ||
+    (typeof value === "string" && value.trim() !== "");
   const number = isNumeric ? Number(value) : NaN;
-  return Number.isFinite(number) ? number : undefined;
+  return Number.isNaN(number) ? undefined : number;
 }
 
 /** What a tier may know of a value's fields, so that it can narrow a search. */
@@ -107,13 +120,13 @@ export function fieldsOf(value: Readonly<Record<string, unknown>>): Record<strin
 
 /** Tests that every item passes that meets the conditions. */
 export function testsOf(conditions: readonly Condition[]): FieldTest[] {
-  return conditions.flatMap(({ field, operator, operand }): FieldTest[] => {
+  return conditions.slice(0, mostTested).flatMap(({ field, operator, operand }): FieldTest[] => {
     if (!isShort(field)) return [];
     switch (operator) {
       case "$eq":
         return isScalar(operand) ? [{ field, in: [operand] }] : [{ field, is: "present" }];
       case "$in":
-        return (operand as unknown[]).every(isScalar) ? [{ field, in: operand as string[] }] : [];
+        return isShortList(operand as unknown[]) ? [{ field, in: operand as string[] }] : [];
       case "$exists":
         return [{ field, is: operand === true ? "present" : "absent" }];
       case "$ne":
@@ -126,7 +139,7 @@ export function testsOf(conditions: readonly Condition[]): FieldTest[] {
 }
 
 function comparison(field: string, operator: Operator, than: number | undefined): FieldTest {
-  if (than === undefined) return { field, is: "present" };
+  if (than === undefined || !Number.isFinite(than)) return { field, is: "present" };
   const is = ({ $gt: ">", $gte: ">=", $lt: "<", $lte: "<=" } as const)[operator as "$gt"];
   return { field, is, than };
 }
@@ -134,6 +147,10 @@ function comparison(field: string, operator: Operator, than: number | undefined)
 /** Text that a tier can hold: databases refuse NUL and lone surrogates. */
 function isShort(text: string): boolean {
   return text.length <= longestText && text.isWellFormed() && !text.includes("\0");
+}
+
+function isShortList(values: readonly unknown[]): boolean {
+  return values.length <= mostTested && values.every(isScalar);
 }
 
 function isScalar(value: unknown): value is string | number | boolean | null {

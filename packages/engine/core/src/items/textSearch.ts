@@ -3,8 +3,10 @@ const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 /** The words of a text, in lower case. Languages without spaces have words, too. */
 export function wordsOf(text: string): Set<string> {
   const words = new Set<string>();
-  for (const { segment, isWordLike } of segmenter.segment(text.normalize("NFKC")))
-    if (isWordLike === true) words.add(segment.toLowerCase());
+  // In pieces, as the time of a segmenter grows faster than its text.
+  for (const piece of text.normalize("NFKC").match(/\S{1,500}/gu) ?? [])
+    for (const { segment, isWordLike } of segmenter.segment(piece))
+      if (isWordLike === true) words.add(segment.toLowerCase());
   return words;
 }
 
@@ -19,5 +21,6 @@ export function scoreOf(value: unknown, words: ReadonlySet<string>): number {
 function textsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return [];
+  if (value instanceof Map || value instanceof Set) return [...value].flatMap(textsIn);
   return Object.values(value).flatMap(textsIn);
 }

@@ -43,6 +43,9 @@ export const storeOptionNames: OptionNames<StoreOptions> = { ttl: true };
 /** How many items or namespaces a search reads at first. Each further page is twice as large, up to the second number. */
 const [firstPage, largestPage] = [64, 512];
 
+/** How often a search looks for items that were changed while it read. */
+const mostPasses = 10;
+
 /** How many searches of one batch run at a time. */
 const parallelSearches = 4;
 
@@ -76,7 +79,19 @@ export class TierStore extends BaseStore {
     const gets: { readonly place: number; readonly at: ItemAddress }[] = [];
     const reads: { readonly place: number; readonly read: () => Promise<unknown> }[] = [];
     const puts = new Map<string, () => Promise<ItemChange>>();
+    if (!Array.isArray(operations))
+      throw new InvalidOptionError("operations", kindOf(operations), "Pass a list of operations.");
     for (const [place, operation] of operations.entries()) {
+      if (
+        typeof operation !== "object" ||
+        operation === null ||
+        ("key" in operation && !("namespace" in operation))
+      )
+        throw new InvalidOptionError(
+          `operations[${place}]`,
+          kindOf(operation),
+          "Pass an operation of LangGraph's BaseStore: a get, put, search or listing.",
+        );
       if ("namespacePrefix" in operation) {
         const search = checkedSearch(operation);
         reads.push({ place, read: () => this.#search(search) });
@@ -105,7 +120,7 @@ export class TierStore extends BaseStore {
 
   #change(at: ItemAddress, value: unknown): () => Promise<ItemChange> {
     if (value === null) return async () => at;
-    if (typeof value !== "object")
+    if (typeof value !== "object" || Array.isArray(value))
       throw new InvalidOptionError("value", kindOf(value), "Pass an object, or null to delete the item.");
     const change = this.#coder.capture(at, value as ItemValue);
     const ttlMs = this.#ttl(at.namespace);
@@ -155,13 +170,33 @@ export class TierStore extends BaseStore {
     return words === undefined ? found : found.sort(byScore).slice(offset, offset + limit);
   }
 
+  /**
+   * All items of a search, newest change first. An item that is changed between two pages moves to the front, before what is still to be
+   * read. So those that were changed meanwhile are read once more at the end, unless they were there already.
+   */
   async *#all(search: Pick<ItemSearch, "prefix" | "tests">, first: number): AsyncGenerator<StoredItem> {
-    let before: number | undefined;
-    for (let limit = first; ; limit = Math.min(limit * 2, largestPage)) {
-      const page = await this.#items.search({ ...search, before, limit });
-      yield* page;
-      if (page.length < limit) return;
-      before = page.at(-1)!.version;
+    const given = new Set<string>();
+    let after: number | undefined;
+    for (let pass = 0; pass < mostPasses; pass += 1) {
+      let [before, newest, pages]: [number | undefined, number | undefined, number] = [
+        undefined,
+        undefined,
+        0,
+      ];
+      for (let limit = first; ; limit = Math.min(limit * 2, largestPage)) {
+        const page = await this.#items.search({ ...search, before, after, limit });
+        pages += 1;
+        newest ??= page[0]?.version;
+        for (const item of page) {
+          if (pass > 0 && given.has(addressText(item))) continue;
+          yield item;
+          given.add(addressText(item));
+        }
+        if (page.length < limit) break;
+        before = page.at(-1)!.version;
+      }
+      if (newest === undefined || (pass === 0 && pages === 1)) return;
+      after = newest;
     }
   }
 

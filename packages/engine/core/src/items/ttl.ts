@@ -2,6 +2,9 @@ import { shown } from "../contract/checkOptions.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
 import { msOf, type Duration } from "../contract/units.ts";
 
+/** A hundred years. */
+const longestMs = 36_500 * 86_400_000;
+
 /** How long items stay after their last change: all of them, or those of namespaces that begin with certain labels. */
 export type ItemTtlOption =
   | Duration
@@ -35,6 +38,6 @@ export function ttlOf(option: ItemTtlOption | undefined): ItemTtl {
 
 function checkedMs(field: string, ttl: Duration): number {
   const ms = msOf(field, ttl);
-  if (ms > 0) return ms;
-  throw new InvalidOptionError(field, ttl, 'Pass a duration above 0, for example "30d".');
+  if (ms > 0 && ms <= longestMs) return ms;
+  throw new InvalidOptionError(field, ttl, 'Pass a duration above 0 and up to "36500d", for example "30d".');
 }

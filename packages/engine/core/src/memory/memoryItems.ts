@@ -65,12 +65,12 @@ export class MemoryItems implements Items {
     return await this.#run("items.search", () => this.#search(search));
   }
 
-  #search({ prefix, before = Infinity, limit }: ItemSearch): StoredItem[] {
+  #search({ prefix, before = Infinity, after = 0, limit }: ItemSearch): StoredItem[] {
     const begins = pathText(prefix);
     return Array.from(this.#items)
       .filter(([path]) => path.startsWith(begins))
       .flatMap(([, items]) => [...items.values()])
-      .filter((item) => item.version < before && this.#live(item) !== undefined)
+      .filter((item) => item.version < before && item.version > after && this.#live(item) !== undefined)
       .sort((a, b) => b.version - a.version)
       .slice(0, limit);
   }

@@ -45,6 +45,7 @@ test("wrong options of a store are refused by name", () => {
   for (const [options, field] of [
     [{ ttl: "soon" }, "ttl"],
     [{ ttl: "0s" }, "ttl"],
+    [{ ttl: "1000000000000d" }, "ttl"],
     [{ ttl: [{ namespace: "a", ttl: "1h" }] }, "ttl[0].namespace"],
     [{ ttl: [{ namespace: ["a"], ttl: 5 }] }, "ttl[0].ttl"],
     [{ index: {} }, "index"],

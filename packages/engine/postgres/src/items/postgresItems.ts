@@ -47,7 +47,8 @@ export class PostgresItems implements Items {
 
   async change(changes: readonly ItemChange[]): Promise<void> {
     const contents = new BinaryArgument();
-    const rows = changes.map(({ namespace, key, value, fields, ttlMs }) => ({
+    const rows = changes.map(({ namespace, key, value, fields, ttlMs }, place) => ({
+      place,
       path: byteaText(namespacePath(namespace)),
       key: keyText(key),
       ...(value === undefined
@@ -57,10 +58,10 @@ export class PostgresItems implements Items {
     await this.#run(this.#sql.changeItems, [JSON.stringify(rows), contents.value()]);
   }
 
-  async search({ prefix, tests, before, limit }: ItemSearch): Promise<StoredItem[]> {
+  async search({ prefix, tests, before, after, limit }: ItemSearch): Promise<StoredItem[]> {
     const [from, to] = rangeOf(prefix);
     const path = tests.length === 0 ? "true" : tests.map(jsonPath).join(" && ");
-    const values = [from, to, path, before ?? "9223372036854775807", limit];
+    const values = [from, to, path, before ?? "9223372036854775807", after ?? 0, limit];
     const rows = await this.#run(this.#sql.searchItems, values);
     return rows.map((row) => itemOf(row, namespaceOfPath(row["path"] as Uint8Array)));
   }

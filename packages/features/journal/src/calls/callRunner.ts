@@ -174,7 +174,7 @@ export class CallRunner {
       await answerWithin(waitMs, ended, () => tookLonger(waitMs), site.signal);
     } catch (error) {
       if (site.signal?.aborted === true) throw error;
-      const why = `by this process, and didn't end within ${waitMs} ms. It isn't made a second time: make it again later for its result, or allow more time by the option wait.`;
+      const why = `by this process, and didn't end within ${waitMs} ms. It isn't made a second time: make it again later for its result, or allow more time by the option waitFor.`;
       throw stillRuns(log.threadId, request, why);
     }
   }

@@ -95,6 +95,32 @@ export function testStore(name: string, open: () => Promise<StorePair>): void {
       expect(await store.search(["even"])).toHaveLength(10);
     });
 
+    test("of a batch, the last put is the newest", async () => {
+      const { store } = await open();
+      const keys = ["z", "a", "m", "k10", "k2"];
+      await store.batch(keys.map((key) => ({ namespace: [key], key, value: { key } })));
+      expect((await store.search([])).map(({ key }) => key)).toEqual(keys.toReversed());
+    });
+
+    test("a search finds all items that exist, also those that others change meanwhile", async () => {
+      const { store, other } = await open();
+      const keys = Array.from({ length: 700 }, (_, n) => `k${n}`);
+      await store.batch(keys.map((key) => ({ namespace: ["a"], key, value: { n: 0, is: "kept" } })));
+      let searching = true;
+      const changing = async (from: number): Promise<void> => {
+        for (let n = from; searching; n += 7)
+          await other.put(["a"], keys[(n * 31) % keys.length]!, { n, is: "kept" });
+      };
+      const changers = [0, 1, 2].map(changing);
+      for (let round = 0; round < 3; round += 1) {
+        const found = await store.search([], { limit: 5000, filter: { is: "kept" } });
+        expect(new Set(found.map(({ key }) => key)).size).toBe(keys.length);
+        expect(found).toHaveLength(keys.length);
+      }
+      searching = false;
+      await Promise.all(changers);
+    });
+
     test("filters mean what they say", async () => {
       const { store } = await open();
       const values: Record<string, Record<string, unknown>> = {
@@ -137,6 +163,12 @@ export function testStore(name: string, open: () => Promise<StorePair>): void {
       expect(await found({ "nul\0": 1 })).toBe("");
       expect(await found({ score: { $lt: 1e21, $gt: -1e-7 } })).toBe("one ten text two");
       expect(await found({})).toBe("date one ten text two");
+      expect(await found({ score: { $lt: Infinity } })).toBe("one ten text two");
+      expect(await found({ score: { $gt: 9n } })).toBe("ten");
+      const many = Array.from({ length: 20_000 }, (_, n) => n + 10);
+      expect(await found({ score: { $in: many } })).toBe("ten");
+      await expect(found({ $or: [{ score: 1 }] })).rejects.toMatchObject({ code: "INVALID_OPTION" });
+      await expect(found(new Map([["score", 1]]) as never)).rejects.toMatchObject({ code: "INVALID_OPTION" });
       await expect(found({ score: { $near: 1 } })).rejects.toMatchObject({ code: "INVALID_OPTION" });
       await expect(found({ score: { $in: 1 } })).rejects.toMatchObject({ code: "INVALID_OPTION" });
     });
@@ -155,6 +187,8 @@ export function testStore(name: string, open: () => Promise<StorePair>): void {
       expect(await found("tea", { filter: { kind: "rule" } })).toEqual(["both"]);
       expect(await found("green tea, morning?", { limit: 1, offset: 1 })).toEqual(["both"]);
       expect(await found("nothing of it")).toEqual([]);
+      await store.put(["long"], "k", { text: `${"word ".repeat(40_000)}${"x".repeat(200_000)} end` });
+      expect(await store.search(["long"], { query: "end" })).toHaveLength(1);
       const [best] = await store.search(["m"], { query: "green tea morning" });
       expect(best!.score).toBe(1);
     });
@@ -209,6 +243,10 @@ export function testStore(name: string, open: () => Promise<StorePair>): void {
         [{ namespace: ["a"], key: "k", value: undefined as never }, "value"],
         [{ namespacePrefix: ["a"], limit: -1 }, "limit"],
         [{ namespacePrefix: ["a"], offset: 0.5 }, "offset"],
+        [{ namespace: ["a"], key: "k", value: [1] as never }, "value"],
+        [{ key: "k", value: {} } as never, "operations[1]"],
+        [null as never, "operations[1]"],
+        [{ matchConditions: [null as never], limit: 1, offset: 0 }, "matchConditions[0].matchType"],
       ];
       for (const [operation, field] of wrong)
         await expect(
