@@ -112,12 +112,15 @@ export function testStore(name: string, open: () => Promise<StorePair>): void {
           await other.put(["a"], keys[(n * 31) % keys.length]!, { n, is: "kept" });
       };
       const changers = [0, 1, 2].map(changing);
-      for (let round = 0; round < 3; round += 1) {
-        const found = await store.search([], { limit: 5000, filter: { is: "kept" } });
-        expect(new Set(found.map(({ key }) => key)).size).toBe(keys.length);
-        expect(found).toHaveLength(keys.length);
+      try {
+        for (let round = 0; round < 3; round += 1) {
+          const found = await store.search([], { limit: 5000, filter: { is: "kept" } });
+          expect(new Set(found.map(({ key }) => key)).size).toBe(keys.length);
+          expect(found).toHaveLength(keys.length);
+        }
+      } finally {
+        searching = false;
       }
-      searching = false;
       await Promise.all(changers);
     });
 
