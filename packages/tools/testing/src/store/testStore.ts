@@ -106,9 +106,9 @@ export function testStore(name: string, open: () => Promise<StorePair>): void {
       const { store, other } = await open();
       const keys = Array.from({ length: 700 }, (_, n) => `k${n}`);
       await store.batch(keys.map((key) => ({ namespace: ["a"], key, value: { n: 0, is: "kept" } })));
-      let searching = true;
+      const state = { searching: true };
       const changing = async (from: number): Promise<void> => {
-        for (let n = from; searching; n += 7)
+        for (let n = from; state.searching; n += 7)
           await other.put(["a"], keys[(n * 31) % keys.length]!, { n, is: "kept" });
       };
       const changers = [0, 1, 2].map(changing);
@@ -119,7 +119,7 @@ export function testStore(name: string, open: () => Promise<StorePair>): void {
           expect(found).toHaveLength(keys.length);
         }
       } finally {
-        searching = false;
+        state.searching = false;
       }
       await Promise.all(changers);
     });
