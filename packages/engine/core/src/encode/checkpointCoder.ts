@@ -28,7 +28,8 @@ import type {
   StoredCheckpoint,
   WriteBatch,
 } from "../contract/tier.ts";
-import { ValueCoder, type CapturedValue, type Dumped, type ValueReading } from "./valueCoder.ts";
+import type { Dumped } from "./serialized.ts";
+import { ValueCoder, type CapturedValue, type ValueReading } from "./valueCoder.ts";
 import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue, BlobEncoder } from "./blobEncoder.ts";
 import { WriteCoder } from "./writeCoder.ts";

@@ -2,6 +2,7 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { payloadOf, splitPayload } from "./blobFrame.ts";
 import { Payload } from "../incremental/payload.ts";
 import type { Typed, ValueRef } from "./record.ts";
+import { checkReadable, dumped, loaded, type Dumped } from "./serialized.ts";
 import { StratigraphSerializer } from "../serde/index.ts";
 import { IncrementalReader } from "../incremental/incrementalReader.ts";
 import { IncrementalSerializer } from "../incremental/incrementalSerializer.ts";
@@ -19,17 +20,11 @@ const worthReferring = 65;
 /** Shortest payload of the previous value, in bytes, for which a value is serialised incrementally. */
 const worthComparing = 4096;
 
-/** What a blob may hold besides the serialised bytes: its kind, and the name of the type. */
-const framing = 256;
-
 /**
  * A value as it was when it was captured: serialised, and no longer changed by what a graph does to it. If the serde returns a promise, it
  * has been called already.
  */
 export type CapturedValue = { readonly incremental: NamedPayload } | Dumped;
-
-/** What a serde made of a value, or is about to. */
-export type Dumped = { readonly typed: Typed } | { readonly dumping: Promise<Typed> };
 
 /** Values of remembered blobs that were decoded ahead, by channel. Each value is returned only once. */
 export type DecodedAhead = ReadonlyMap<string, { readonly hash: BlobHash; readonly value: unknown }>;
@@ -56,13 +51,11 @@ export class ValueCoder {
   readonly serde: SerializerProtocol;
   readonly blobs: BlobEncoder;
   readonly #incremental: IncrementalSerializer | undefined;
-  readonly #dumpsAtOnce: boolean;
 
   constructor(serde: SerializerProtocol, blobs: BlobEncoder) {
     this.serde = serde;
     this.blobs = blobs;
     this.#incremental = IncrementalSerializer.for(serde, blobs);
-    this.#dumpsAtOnce = serde.dumpsTyped === StratigraphSerializer.prototype.dumpsTyped;
   }
 
   /** Forgets all that is remembered of a thread. */
@@ -202,10 +195,11 @@ export class ValueCoder {
 
   /** Refuses a value that couldn't be read back. @throws StratigraphError "SERIALIZATION" */
   #checkLength(at: Address, channel: string, length: number): void {
-    const { maxBytes } = this.blobs;
-    if (length + framing <= maxBytes) return;
-    const most = `It has ${length} bytes serialised; at most ${maxBytes} are read back. Raise maxValueSize, or keep it elsewhere.`;
-    throw notStored(at, channel, new RangeError(most));
+    try {
+      checkReadable(length, this.blobs.maxBytes);
+    } catch (cause) {
+      throw notStored(at, channel, cause);
+    }
   }
 
   /** Refuses bytes that the tier couldn't give back. @throws StratigraphError "SERIALIZATION" */
@@ -217,17 +211,11 @@ export class ValueCoder {
   /** The serialised value. @throws StratigraphError "SERIALIZATION", at once or by the promise */
   dump(at: Address, channel: string, value: unknown): Dumped {
     try {
-      if (this.#dumpsAtOnce) return { typed: (this.serde as StratigraphSerializer).dumps(value) };
-      // Serdes may return the bytes of a value uncopied, and only later, in a promise.
-      const mine = value instanceof Uint8Array ? Uint8Array.prototype.slice.call(value) : value;
-      const dumped = this.serde.dumpsTyped(mine) as Typed | Promise<Typed>;
-      if (!(dumped instanceof Promise)) return { typed: [dumped[0], dumped[1].slice()] };
-      const dumping = dumped.then(
-        ([type, bytes]): Typed => [type, bytes.slice()],
-        (cause: unknown) => {
-          throw notStored(at, channel, cause);
-        },
-      );
+      const made = dumped(this.serde, value);
+      if ("typed" in made) return made;
+      const dumping = made.dumping.catch((cause: unknown): never => {
+        throw notStored(at, channel, cause);
+      });
       // Another value of the same call may fail first; nobody would be waiting for this one then.
       dumping.catch(() => {});
       return { dumping };
@@ -248,15 +236,10 @@ export class ValueCoder {
       if (reader !== undefined && this.serde instanceof StratigraphSerializer) {
         return await this.serde.loadsIncremental(type, bytes, reader);
       }
-      return (await this.serde.loadsTyped(type, this.#own(bytes))) as unknown;
+      return await loaded(this.serde, type, bytes);
     } catch (cause) {
       throw unrevivable(at, channel, cause);
     }
-  }
-
-  /** Other serdes may return the bytes of a value uncopied. If a graph then changes them, remembered bytes must stay as they are. */
-  #own(bytes: Uint8Array): Uint8Array {
-    return this.serde instanceof StratigraphSerializer ? bytes : bytes.slice();
   }
 }
 

@@ -1,11 +1,12 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { ItemAddress, ItemChange, StoredItem } from "../contract/items.ts";
 import { payloadOf, splitPayload } from "../encode/blobFrame.ts";
-import type { Envelope } from "../encode/envelope.ts";
+import { tooLong } from "../contract/storedSize.ts";
+import type { BlobEncoder } from "../encode/blobEncoder.ts";
+import { checkReadable, dumped, loaded, type Dumped } from "../encode/serialized.ts";
 import type { Typed } from "../encode/record.ts";
 import { bodyAddress, verified, withChecksum } from "../encode/storedBody.ts";
 import { itemError } from "../encode/valueErrors.ts";
-import { StratigraphSerializer } from "../serde/index.ts";
 import { fieldsOf } from "./filter.ts";
 
 /** The value of an item, as LangGraph's BaseStore has it. */
@@ -14,14 +15,12 @@ export type ItemValue = Record<string, unknown>;
 /** Turns the values of items into bytes, and back. Compressed, and with a checksum that covers the address. */
 export class ItemCoder {
   readonly #serde: SerializerProtocol;
-  readonly #envelope: Envelope;
-  readonly #maxBytes: number;
+  readonly #blobs: BlobEncoder;
 
-  /** @param maxBytes the longest value that can be stored */
-  constructor(serde: SerializerProtocol, envelope: Envelope, maxBytes: number) {
+  /** @param blobs the saver's, for its envelope and its limits */
+  constructor(serde: SerializerProtocol, blobs: BlobEncoder) {
     this.#serde = serde;
-    this.#envelope = envelope;
-    this.#maxBytes = maxBytes;
+    this.#blobs = blobs;
   }
 
   /**
@@ -30,25 +29,24 @@ export class ItemCoder {
    * @throws StratigraphError "SERIALIZATION", at once or from that function
    */
   capture(at: ItemAddress, value: ItemValue): () => Promise<ItemChange> {
-    let typed: Typed | Promise<Typed>;
+    let made: Dumped;
     try {
-      typed =
-        this.#serde instanceof StratigraphSerializer
-          ? this.#serde.dumps(value)
-          : (this.#serde.dumpsTyped(value) as Typed | Promise<Typed>);
+      made = dumped(this.#serde, value);
     } catch (cause) {
       throw notStored(at, cause);
     }
-    if (typed instanceof Promise) typed.catch(() => {});
+    // Another value of the same call may fail first; nobody would be waiting for this one then.
+    if ("dumping" in made) made.dumping.catch(() => {});
     const fields = fieldsOf(value);
     return async () => {
       try {
-        const [type, bytes] = await typed;
+        const [type, bytes] = "typed" in made ? made.typed : await made.dumping;
+        checkReadable(bytes.length, this.#blobs.maxBytes);
         const owner = ownerOf(at);
         const content = withChecksum(owner, [], payloadOf(type, bytes));
-        const wrapped = await this.#envelope.wrap(content, bodyAddress(owner));
-        if (wrapped.length > this.#maxBytes)
-          throw new RangeError(`It has ${wrapped.length} bytes; this storage takes ${this.#maxBytes}.`);
+        const wrapped = await this.#blobs.envelope.wrap(content, bodyAddress(owner));
+        const { tier, maxBytes } = this.#blobs.stored;
+        if (wrapped.length > maxBytes) throw tooLong(tier, wrapped.length, maxBytes);
         return { ...at, value: wrapped, fields };
       } catch (cause) {
         throw notStored(at, cause);
@@ -56,16 +54,21 @@ export class ItemCoder {
     };
   }
 
-  /** @throws StratigraphError "CORRUPT", "UNREGISTERED_TYPE", "NEWER_FORMAT" */
+  /** @throws StratigraphError "CORRUPT", "UNREGISTERED_TYPE", "NEWER_FORMAT"; "SERIALIZATION" if the serde can't revive the value */
   async decode(item: StoredItem): Promise<ItemValue> {
     const owner = ownerOf(item);
+    let typed: Typed;
     try {
-      const content = await this.#envelope.unwrap(item.value, bodyAddress(owner));
-      const [type, bytes] = splitPayload(verified(owner, [], content));
-      return (await this.#serde.loadsTyped(type, bytes.slice())) as ItemValue;
+      const content = await this.#blobs.envelope.unwrap(item.value, bodyAddress(owner));
+      typed = splitPayload(verified(owner, [], content));
     } catch (cause) {
-      const { namespace, key } = item;
-      throw itemError({ namespace, key }, "its value can't be read", cause, "CORRUPT");
+      throw itemError(item, "its value can't be decoded", cause, "CORRUPT");
+    }
+    try {
+      return (await loaded(this.#serde, ...typed)) as ItemValue;
+    } catch (cause) {
+      const what = "its value can't be revived, though its bytes are those that were put";
+      throw itemError(item, what, cause, "SERIALIZATION");
     }
   }
 }
@@ -74,6 +77,6 @@ function ownerOf({ namespace, key }: ItemAddress): string[] {
   return [...namespace, key];
 }
 
-function notStored({ namespace, key }: ItemAddress, cause: unknown): Error {
-  return itemError({ namespace, key }, "nothing was stored, as its value can't be", cause, "SERIALIZATION");
+function notStored(at: ItemAddress, cause: unknown): Error {
+  return itemError(at, "nothing was stored, as its value can't be", cause, "SERIALIZATION");
 }

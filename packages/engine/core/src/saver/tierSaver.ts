@@ -142,8 +142,9 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#keys = cipher === undefined ? undefined : new KeyGuard(tier, cipher, maxValueBytes);
     const envelope = new Envelope(this.#keys?.sealer, maxValueBytes);
     const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
-    this.#itemCoder = new ItemCoder(resolved.serde, envelope, stored.maxBytes);
-    this.coder = new CheckpointCoder(resolved.serde, new BlobEncoder(envelope, resolved, stored));
+    const blobs = new BlobEncoder(envelope, resolved, stored);
+    this.coder = new CheckpointCoder(resolved.serde, blobs);
+    this.#itemCoder = new ItemCoder(resolved.serde, blobs);
     this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
     this.#known = new KnownThreads(tier, this.coder, this.#tags);
     this.#lineage = new Lineage(tier, this.coder);

@@ -1,6 +1,6 @@
 import { testStore } from "../../../../tools/testing/src/store/testStore.ts";
 import { expect, test } from "vitest";
-import { MemorySaver, MemoryTier, TierSaver } from "../../src/index.ts";
+import { MemorySaver, MemoryTier, StratigraphSerializer, TierSaver } from "../../src/index.ts";
 
 testStore("memory", async () => {
   const tier = new MemoryTier();
@@ -63,6 +63,35 @@ test("a saver that encrypts has no store: its values would be readable", () => {
       data: expect.objectContaining({ field: "encryption" }),
     }),
   );
+});
+
+test("a value that couldn't be read back is refused, and nothing of its batch is stored", async () => {
+  const store = new MemorySaver({ maxValueSize: 2000 }).store();
+  const batch = store.batch([
+    { namespace: ["a"], key: "short", value: {} },
+    { namespace: ["a"], key: "long", value: { text: "x".repeat(2000) } },
+  ]);
+  await expect(batch).rejects.toMatchObject({ code: "SERIALIZATION", data: { key: "long" } });
+  expect(await store.search([])).toEqual([]);
+});
+
+test("a serializer of one's own is asked, and one that can't revive a value is no damage", async () => {
+  class Stamping extends StratigraphSerializer {
+    revives = true;
+    override async dumpsTyped(value: unknown): Promise<[string, Uint8Array]> {
+      return await super.dumpsTyped({ ...(value as object), stamped: true });
+    }
+    override async loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
+      if (this.revives) return (await super.loadsTyped(type, data)) as unknown;
+      throw new Error("no such class");
+    }
+  }
+  const serde = new Stamping();
+  const store = new MemorySaver({ serde }).store();
+  await store.put(["a"], "k", { n: 1 });
+  expect((await store.get(["a"], "k"))!.value).toEqual({ n: 1, stamped: true });
+  serde.revives = false;
+  await expect(store.get(["a"], "k")).rejects.toMatchObject({ code: "SERIALIZATION", data: { key: "k" } });
 });
 
 test("after the saver's end, the store refuses", async () => {
