@@ -28,12 +28,12 @@ export interface Servers {
 
 /** Opens clients of a PostgreSQL and a Redis. */
 export async function openServers(): Promise<Servers> {
-  const [database, { url, prefix: keyPrefix }] = await Promise.all([freshDatabase(), sharedRedis()]);
+  const [database, { url, prefix }] = await Promise.all([freshDatabase(), sharedRedis()]);
   const pool = new pg.Pool({ connectionString: database.url, max: 4 });
   const client = new Redis(url);
   await postgres({ pool }).setup();
   const rows = postgresBackups(database.url);
-  const keys = redisBackups(client, keyPrefix);
+  const keys = redisBackups(client, prefix);
   const noRows = await rows.mark();
 
   const faultyServerOf = (
@@ -57,8 +57,7 @@ export async function openServers(): Promise<Servers> {
     const server = world.machine("redis");
     return {
       faulty: faultyServerOf(world, keys, () => keys.setBack([])),
-      reach: (process) =>
-        world.connect(process, server, realTier(world, redis({ client, prefix: keyPrefix, ttl }))),
+      reach: (process) => world.connect(process, server, realTier(world, redis({ client, prefix, ttl }))),
     };
   };
   const empty = (world: World, storage: Storage): Storage => ({

@@ -3,9 +3,9 @@ import type { Redis } from "ioredis";
 /** Backups of all keys with a prefix, which are put back in place, as by a server that begins with an older RDB. */
 export function redisBackups(
   client: Redis,
-  keyPrefix: string,
+  prefix: string,
 ): { mark(): Promise<unknown>; setBack(mark: unknown): Promise<void> } {
-  const keys = async (): Promise<string[]> => await client.keys(`${keyPrefix}*`);
+  const keys = async (): Promise<string[]> => await client.keys(`${prefix}*`);
   return {
     mark: async () =>
       await Promise.all(

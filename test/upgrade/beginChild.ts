@@ -17,7 +17,7 @@ export interface Begun {
 const place: Place = {
   url: process.argv[2] ?? "",
   redis: process.argv[3] ?? "",
-  keyPrefix: process.argv[4] ?? "",
+  prefix: process.argv[4] ?? "",
 };
 const { savers, close } = await openSavers(place);
 const official = new MemorySaver();

@@ -6,14 +6,14 @@ import { TieredSaver, boundedMemory } from "@stratigraph/tiered";
 export interface Place {
   readonly url: string;
   readonly redis: string;
-  readonly keyPrefix: string;
+  readonly prefix: string;
 }
 
 /** The savers whose threads outlive an upgrade of LangGraph. */
 export async function openSavers(place: Place) {
   const alone = PostgresSaver.fromConnString(place.url, { schema: "alone" });
   const stack = new TieredSaver({
-    hot: [boundedMemory(), redis({ url: place.redis, prefix: place.keyPrefix, ttl: "30m" })],
+    hot: [boundedMemory(), redis({ url: place.redis, prefix: place.prefix, ttl: "30m" })],
     warm: postgres({ url: place.url, schema: "stack" }),
   });
   const savers = { PostgresSaver: alone, "memory>redis>postgres": stack };

@@ -30,11 +30,11 @@ beforeAll(async () => {
   const prepare = join(import.meta.dirname, "../run/langgraph-versions.mjs");
   await promisify(execFile)(process.execPath, [prepare, "--prepare", OLD, folder]);
   database = await freshDatabase();
-  const { url, prefix: keyPrefix } = await sharedRedis();
-  const child = runChild<Begun>(join(folder, "test/upgrade/beginChild.ts"), [database.url, url, keyPrefix]);
+  const { url, prefix } = await sharedRedis();
+  const child = runChild<Begun>(join(folder, "test/upgrade/beginChild.ts"), [database.url, url, prefix]);
   begun = await child.message((message) => "storage" in message);
   await child.exit;
-  opened = await openSavers({ url: database.url, redis: url, keyPrefix });
+  opened = await openSavers({ url: database.url, redis: url, prefix });
 }, 600_000);
 
 afterAll(async () => {

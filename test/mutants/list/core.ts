@@ -312,4 +312,14 @@ export const coreMutants: readonly Mutant[] = [
     tests: ["packages/engine/core/test/contract/saverSetBack.test.ts"],
     name: "only what a step wrote",
   },
+  {
+    id: "core80",
+    kind: "fault",
+    what: "an imported checkpoint that a run puts again counts only that run's pending writes",
+    file: "packages/engine/core/src/saver/tierSaver.ts",
+    find: "const made = atFirst === undefined ?",
+    replace: "const made = atFirst?.consumed === undefined ?",
+    tests: ["packages/engine/core/test/contract/saverImport.test.ts"],
+    name: "puts again",
+  },
 ];

@@ -239,7 +239,7 @@ describe("the folder of an embedded database", () => {
     ["no right to write", "/sys/stratigraph", /ACCESS_DENIED|MISCONFIGURED/],
     ["a name that is too long", join(folder, "x".repeat(300)), /MISCONFIGURED/],
   ])("%s", async (_name, path, code) => {
-    const tier = pglite({ path: path });
+    const tier = pglite({ path });
     const error = await failure(tier.setup());
     expect(error.code).toMatch(code);
     expect(error.message).toContain(`Folder ${path} can't be used.`);

@@ -1,10 +1,9 @@
+import { PostgresSaver } from "@stratigraph/postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { query } from "../../../../test/servers/postgres.ts";
-import { embeddedFolder } from "../../../../test/servers/shared.ts";
+import { embeddedFolder, freshDatabase } from "../../../../test/servers/shared.ts";
+import { testStore } from "../../../tools/testing/src/store/testStore.ts";
 import { countedPool } from "./support/countedPool.ts";
-import { PostgresSaver } from "@stratigraph/postgres";
-import { freshDatabase } from "../../../../test/servers/shared.ts";
-import { testStore, type StorePair } from "../../../tools/testing/src/store/testStore.ts";
 
 // The store's suite on PostgreSQL and PGlite; what its calls cost; expiry; bytes that were changed.
 
@@ -21,42 +20,37 @@ afterAll(async () => {
   await database.drop();
 });
 
-async function pairOn(): Promise<PostgresSaver[]> {
+interface Opened {
+  readonly schema: string;
+  readonly saver: PostgresSaver;
+  readonly other: PostgresSaver;
+}
+
+async function openPair(): Promise<Opened> {
   const schema = `items_${(count += 1)}`;
-  const pair = [0, 1].map(() => PostgresSaver.fromConnString(database.url, { schema }));
-  savers.push(...pair);
-  await pair[0]!.setup();
-  return pair;
+  const open = (): PostgresSaver => PostgresSaver.fromConnString(database.url, { schema });
+  const [saver, other] = [open(), open()];
+  savers.push(saver, other);
+  await saver.setup();
+  return { schema, saver, other };
 }
 
-/** One storage for a whole suite: setting up takes longer than a test. */
-function emptied(open: () => Promise<PostgresSaver[]>): () => Promise<StorePair> {
-  let opened: Promise<PostgresSaver[]> | undefined;
-  return async () => {
-    const pair = await (opened ??= open());
-    const [store, other] = [pair[0]!.store(), pair.at(-1)!.store()];
-    const items = await store.search([], { limit: 10_000 });
-    await store.batch(items.map(({ namespace, key }) => ({ namespace, key, value: null })));
-    return { store, other };
-  };
-}
+testStore("PostgreSQL", async () => {
+  const { saver, other } = await openPair();
+  return { store: saver.store(), other: other.store() };
+});
 
-testStore("PostgreSQL", emptied(pairOn));
-
-testStore(
-  "PGlite",
-  emptied(async () => {
-    const saver = PostgresSaver.embedded(await embeddedFolder());
-    savers.push(saver);
-    await saver.setup();
-    return [saver];
-  }),
-);
+testStore("PGlite", async () => {
+  const saver = PostgresSaver.embedded(await embeddedFolder());
+  savers.push(saver);
+  await saver.setup();
+  return { store: saver.store(), other: saver.store() };
+});
 
 test("a get, a put, a search and a listing are one statement each, a batch of many gets and puts two", async () => {
-  await pairOn();
+  const { schema } = await openPair();
   const counted = countedPool({ connectionString: database.url });
-  const saver = new PostgresSaver({ pool: counted.pool, schema: `items_${count}` });
+  const saver = new PostgresSaver({ pool: counted.pool, schema });
   const store = saver.store();
   const costOf = async (work: () => Promise<unknown>): Promise<number> => {
     counted.reset();
@@ -77,9 +71,9 @@ test("a get, a put, a search and a listing are one statement each, a batch of ma
 });
 
 test("batches that put and delete the same items in different orders don't wait for each other in a circle", async () => {
-  await pairOn();
+  const { schema } = await openPair();
   // A deadlock would be an error here: nothing is repeated.
-  const saver = PostgresSaver.fromConnString(database.url, { schema: `items_${count}`, retryFor: "0ms" });
+  const saver = PostgresSaver.fromConnString(database.url, { schema, retryFor: "0ms" });
   savers.push(saver);
   const store = saver.store();
   const keys = Array.from({ length: 20 }, (_, n) => `k${n}`);
@@ -90,13 +84,14 @@ test("batches that put and delete the same items in different orders don't wait 
     );
   for (let round = 0; round < 30; round += 1)
     await Promise.all([0, 1, 2, 3, 4, 5].map((n) => turn(round + n)));
-  const left = await store.search(["a"], { limit: 100 });
-  expect(new Set(left.map(({ key }) => key)).size).toBe(left.length);
+  // Batches of the same items take turns, so what is left is what one of them left.
+  expect(await store.search(["a"], { limit: 100 })).toHaveLength(10);
 });
 
 test("a filter that few of many items meet is looked up in an index", async () => {
-  const [saver] = await pairOn();
-  const store = saver!.store();
+  const { schema } = await openPair();
+  const counted = countedPool({ connectionString: database.url, max: 1 });
+  const store = new PostgresSaver({ pool: counted.pool, schema }).store();
   await store.batch(
     Array.from({ length: 3000 }, (_, n) => ({
       namespace: [`u${n % 30}`],
@@ -104,20 +99,25 @@ test("a filter that few of many items meet is looked up in an index", async () =
       value: { n, kind: "fact" },
     })),
   );
-  await query(database.url, `analyze items_${count}.items`);
+  await query(database.url, `analyze ${schema}.items`);
+  const scans = async (): Promise<unknown> => {
+    await counted.pool.query("select pg_stat_force_next_flush()");
+    const [row] = await query(
+      database.url,
+      `select idx_scan::int as n from pg_stat_user_indexes where schemaname = '${schema}' and indexrelname = 'items_fields'`,
+    );
+    return row!["n"];
+  };
+  const before = Number(await scans());
   const found = await store.search([], { filter: { n: 77 } });
   expect(found.map(({ key }) => key)).toEqual(["k77"]);
-  const plan = await query(
-    database.url,
-    `explain select 1 from items_${count}.items i where i.fields @@ '$."n" == 77'::jsonpath`,
-  );
-  expect(JSON.stringify(plan)).toContain("items_fields");
+  expect(await scans()).toBe(before + 1);
+  await counted.pool.end();
 });
 
 test("items whose time has passed are never returned, count as new when put again, and are removed by maintenance", async () => {
-  const [saver] = await pairOn();
-  const schema = `items_${count}`;
-  const store = saver!.store({
+  const { schema, saver } = await openPair();
+  const store = saver.store({
     ttl: [
       { namespace: ["cache"], ttl: "1h" },
       { namespace: ["cache", "short"], ttl: "1m" },
@@ -142,14 +142,13 @@ test("items whose time has passed are never returned, count as new when put agai
   expect(await store.listNamespaces()).toEqual([["kept"]]);
   await store.put(["cache"], "k", { n: 4 });
   expect((await store.get(["cache"], "k"))!.createdAt.getFullYear()).toBeGreaterThan(2020);
-  await saver!.maintain();
+  await saver.maintain();
   expect(await query(database.url, `select count(*)::integer as n from ${schema}.items`)).toEqual([{ n: 2 }]);
 });
 
 test("a changed byte, and a value that was moved to another item, is CORRUPT and names the item", async () => {
-  const [saver] = await pairOn();
-  const schema = `items_${count}`;
-  const store = saver!.store();
+  const { schema, saver } = await openPair();
+  const store = saver.store();
   await store.put(["a"], "one", { text: "a value that is long enough", n: 1 });
   await store.put(["a"], "two", { text: "another one of this kind", n: 2 });
   await query(
@@ -160,9 +159,13 @@ test("a changed byte, and a value that was moved to another item, is CORRUPT and
     code: "CORRUPT",
     data: { namespace: ["a"], key: "one" },
   });
-  await query(
-    database.url,
-    `update ${schema}.items set value = set_byte(value, 5, 255 - get_byte(value, 5))`,
-  );
-  await expect(store.search(["a"])).rejects.toMatchObject({ code: "CORRUPT" });
+  await store.put(["b"], "fresh", { text: "a value that is long enough", n: 3 });
+  expect(await store.search(["b"])).toHaveLength(1);
+  for (const place of [2, 5, 20]) {
+    const flip = `update ${schema}.items set value = set_byte(value, ${place}, 255 - get_byte(value, ${place}))`;
+    await query(database.url, flip);
+    await expect(store.search(["b"])).rejects.toMatchObject({ code: "CORRUPT", data: { key: "fresh" } });
+    await query(database.url, flip);
+  }
+  expect(await store.search(["b"])).toHaveLength(1);
 });

@@ -58,15 +58,15 @@ testGraphs("RedisSaver on a cluster", onCluster, sparser);
 testDifferential("RedisSaver on a cluster", onCluster, sparser);
 
 test("fromCluster opens a client of its own, which end() closes", async () => {
-  const keyPrefix = `from ${(prefixes += 1)}:`;
+  const prefix = `from ${(prefixes += 1)}:`;
   const saver = await RedisSaver.fromCluster(
     cluster.nodes.slice(0, 1).map(({ port }) => ({ url: `redis://127.0.0.1:${port}` })),
-    { prefix: keyPrefix, ttl: "1h" },
+    { prefix, ttl: "1h" },
   );
   const ids = Array.from({ length: 20 }, (_, n) => `thread ${n}`);
   for (const threadId of ids) await saver.tier.append(put(threadId, "c1"));
   await saver.end();
-  const others = redis({ client, prefix: keyPrefix });
+  const others = redis({ client, prefix });
   for (const threadId of ids) expect((await others.peek({ threadId, namespace: "" })).head).toBe("c1");
 });
 

@@ -7,9 +7,9 @@ import { redis } from "../src/index.ts";
 testTier(
   "redis",
   async () => {
-    const { url, prefix: keyPrefix } = await sharedRedis();
+    const { url, prefix } = await sharedRedis();
     const client = new Redis(url);
-    const open = async () => redis({ client, prefix: keyPrefix });
+    const open = async () => redis({ client, prefix });
     return {
       tier: await open(),
       reopen: open,
@@ -22,10 +22,10 @@ testTier(
 testTier(
   "redis, with expiry",
   async () => {
-    const { url, prefix: keyPrefix } = await sharedRedis();
-    const tiers = new Set([redis({ url, prefix: keyPrefix, ttl: "1h" })]);
+    const { url, prefix } = await sharedRedis();
+    const tiers = new Set([redis({ url, prefix, ttl: "1h" })]);
     const reopen = async () => {
-      const tier = redis({ url, prefix: keyPrefix, ttl: "1h" });
+      const tier = redis({ url, prefix, ttl: "1h" });
       tiers.add(tier);
       return tier;
     };

@@ -8,9 +8,9 @@ import { RedisSaver } from "../src/index.ts";
 // A thread that Redis loses while a node runs. A run goes on with what it has in memory: where channels are plain, its next checkpoint
 // holds all of that. A DeltaChannel only stores what is new, so that the checkpoint is refused.
 
-const { url, prefix: keyPrefix } = await sharedRedis();
+const { url, prefix } = await sharedRedis();
 const client = new Redis(url);
-const open = () => new RedisSaver({ client, prefix: keyPrefix, ttl: "1h" });
+const open = () => new RedisSaver({ client, prefix, ttl: "1h" });
 afterAll(() => client.disconnect());
 
 const append = (state: string[], writes: string[][]): string[] => [...state, ...writes.flat()];
@@ -40,7 +40,7 @@ const turn = (n: number): string[] => [`in${n}`, "a", "slow", "z"];
 
 /** What is left when the thread expires or is evicted, or the server is flushed: nothing. */
 const lose = async (id: string): Promise<void> => {
-  expect(await client.del(`${keyPrefix}t:{${id}}`, `${keyPrefix}i:{${id}}`)).toBe(2);
+  expect(await client.del(`${prefix}t:{${id}}`, `${prefix}i:{${id}}`)).toBe(2);
 };
 
 for (const durability of ["sync", "async", "exit"] as const) {

@@ -6,10 +6,10 @@ import { sparse } from "../../../../test/rounds.ts";
 testDifferential(
   "RedisSaver",
   async () => {
-    const { url, prefix: keyPrefix } = await sharedRedis();
+    const { url, prefix } = await sharedRedis();
     const savers = [
-      await RedisSaver.fromUrl(url, { prefix: keyPrefix }),
-      await RedisSaver.fromUrl(url, { prefix: keyPrefix }),
+      await RedisSaver.fromUrl(url, { prefix }),
+      await RedisSaver.fromUrl(url, { prefix }),
     ] as const;
     let opened = 0;
     return {

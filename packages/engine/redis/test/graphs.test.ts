@@ -6,10 +6,10 @@ import { sparse } from "../../../../test/rounds.ts";
 
 /** A saver on keys of its own; every further one opens a client of its own. */
 const open = async (serde?: SerializerProtocol) => {
-  const { url, prefix: keyPrefix } = await sharedRedis();
+  const { url, prefix } = await sharedRedis();
   const savers: RedisSaver[] = [];
   const second = async () => {
-    const saver = await RedisSaver.fromUrl(url, { prefix: keyPrefix, serde });
+    const saver = await RedisSaver.fromUrl(url, { prefix, serde });
     savers.push(saver);
     return saver;
   };

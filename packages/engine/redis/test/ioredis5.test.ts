@@ -9,10 +9,10 @@ import { blob, put } from "./fixtures.ts";
 
 // All other tests are with ioredis 6, which talks RESP3; version 5 talks RESP2.
 
-const { url, prefix: keyPrefix } = await sharedRedis();
+const { url, prefix } = await sharedRedis();
 const client = new Redis5(url);
 let prefixes = 0;
-const options = () => ({ client, prefix: `${keyPrefix}five ${(prefixes += 1)}:` });
+const options = () => ({ client, prefix: `${prefix}five ${(prefixes += 1)}:` });
 
 afterAll(() => client.disconnect());
 

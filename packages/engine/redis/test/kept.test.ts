@@ -5,14 +5,14 @@ import { at, blob, put, watched } from "./fixtures.ts";
 
 // What a thread keeps when its contents go: its expiry, its pin, its revision, and what it was told of copies.
 
-const { url, prefix: keyPrefix } = await sharedRedis();
+const { url, prefix } = await sharedRedis();
 const client = new Redis(url);
-const tier = redis({ client, prefix: keyPrefix, ttl: "1h", refreshOnRead: false });
+const tier = redis({ client, prefix, ttl: "1h", refreshOnRead: false });
 afterAll(() => client.disconnect());
 
 const hourMs = 3_600_000;
 const weekMs = 7 * 24 * hourMs;
-const left = (threadId: string) => client.pttl(`${keyPrefix}t:{${threadId}}`);
+const left = (threadId: string) => client.pttl(`${prefix}t:{${threadId}}`);
 const root = (threadId: string) => ({ threadId, namespace: "" });
 
 async function evicted(threadId: string): Promise<void> {
@@ -28,7 +28,7 @@ const copyOf = (threadId: string, revision: number) => {
 
 test("an evicted thread expires when it would have expired", async () => {
   await tier.append(put("expires", "c1"));
-  await client.pexpire(`${keyPrefix}t:{expires}`, hourMs / 2);
+  await client.pexpire(`${prefix}t:{expires}`, hourMs / 2);
   await evicted("expires");
   expect((await tier.peek(root("expires"))).head).toBe("c1");
   expect(await left("expires")).toBeGreaterThan(hourMs / 2 - 60_000);
@@ -86,7 +86,7 @@ test("a thread that is gone and begun anew at once has later revisions, also tha
     tier.append({ ...put("anew", `c${n + 2}`), onConflict: "branch" }),
   );
   const revisions = (await Promise.all(changes)).map(({ revision }) => revision);
-  await client.del(`${keyPrefix}t:{anew}`);
+  await client.del(`${prefix}t:{anew}`);
   expect((await tier.append(put("anew", "d1"))).revision).toBeGreaterThan(Math.max(...revisions));
 });
 
@@ -109,7 +109,7 @@ test("a large value that is replaced between the script that names it and its fe
       };
       expect(await tier.remove({ threadId: "large", revision, ...gone })).toBe(true);
     }),
-    prefix: keyPrefix,
+    prefix,
   });
   const { head, checkpoint } = await reader.read(root("large"));
   expect([head, [...(checkpoint?.blobs.keys() ?? [])]]).toEqual(["c1", [value.hash]]);

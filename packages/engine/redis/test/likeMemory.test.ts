@@ -261,9 +261,9 @@ async function outcome(work: Promise<unknown>): Promise<unknown> {
 }
 
 test("a random history reads the same on Redis and on the reference tier", async () => {
-  const { url, prefix: keyPrefix } = await sharedRedis();
+  const { url, prefix } = await sharedRedis();
   const client = new Redis(url);
-  const tier = redis({ client, prefix: keyPrefix, ttl: "1h" });
+  const tier = redis({ client, prefix, ttl: "1h" });
   let threads = 0;
   const statistics = new Map<string, number>();
   try {

@@ -7,20 +7,20 @@ import { redis } from "../src/index.ts";
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-const { url, prefix: keyPrefix } = await sharedRedis();
+const { url, prefix } = await sharedRedis();
 const client = new Redis(url);
-const tier = redis({ client, prefix: keyPrefix });
+const tier = redis({ client, prefix });
 afterAll(() => client.disconnect());
 
 test.each([
   ["was given back", (name: string) => tier.unlock(name, "one")],
-  ["ended", (name: string) => client.hset(`${keyPrefix}lock:${name}`, "until", 1)],
+  ["ended", (name: string) => client.hset(`${prefix}lock:${name}`, "until", 1)],
 ])("the next holder of a lock that %s has a larger token, though the clock went back", async (how, end) => {
   const name = how.replaceAll(" ", "-");
   const one = await tier.lock(name, "one", hourMs);
   await end(name);
   // As it is when the clock was an hour ahead until now. Tokens are in microseconds.
-  await client.hincrby(`${keyPrefix}lock:${name}`, "token", hourMs * 1000);
+  await client.hincrby(`${prefix}lock:${name}`, "token", hourMs * 1000);
   const two = await tier.lock(name, "two", hourMs);
   expect(two).toMatchObject({ held: true, holder: "two" });
   expect(two.token).toBeGreaterThan(one.token + hourMs * 1000);
@@ -29,7 +29,7 @@ test.each([
 });
 
 test("a lock is remembered for a day after it ended or was given back, and not for ever", async () => {
-  const left = () => client.pttl(`${keyPrefix}lock:remembered`);
+  const left = () => client.pttl(`${prefix}lock:remembered`);
   await tier.lock("remembered", "one", hourMs);
   expect(await left()).toBeGreaterThan(dayMs);
   expect(await left()).toBeLessThanOrEqual(dayMs + hourMs);

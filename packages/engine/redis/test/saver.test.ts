@@ -7,9 +7,9 @@ import { expireKeys } from "./fixtures.ts";
 
 // A whole saver on Redis: what its callers see of expiry, lost parts and races.
 
-const { url, prefix: keyPrefix } = await sharedRedis();
+const { url, prefix } = await sharedRedis();
 const client = new Redis(url);
-const open = (options: RedisSaverOptions = {}) => new RedisSaver({ client, prefix: keyPrefix, ...options });
+const open = (options: RedisSaverOptions = {}) => new RedisSaver({ client, prefix, ...options });
 afterAll(() => client.disconnect());
 
 const text = (name: string) => `${name} `.repeat(100);
@@ -30,7 +30,7 @@ test("a thread that expires during a run goes on, and holds every channel", asyn
   const saver = open({ ttl: "1h" });
   const thread = { configurable: { thread_id: "expires", checkpoint_ns: "" } };
   const first = await saver.put(thread, checkpoint(1), meta, { kept: 1, changing: 1 });
-  await expireKeys(client, [`${keyPrefix}t:{expires}`, `${keyPrefix}i:{expires}`]);
+  await expireKeys(client, [`${prefix}t:{expires}`, `${prefix}i:{expires}`]);
   expect(await open().getTuple(thread)).toBeUndefined();
   const second = await saver.put(first, checkpoint(2), meta, { changing: 2 });
   await saver.putWrites(second, [["changing", text("step 2")]], "task");
@@ -42,7 +42,7 @@ test("a thread that expires during a run goes on, and holds every channel", asyn
 test("a head whose bytes are lost is an error, not an empty thread", async () => {
   const thread = { configurable: { thread_id: "lost", checkpoint_ns: "" } };
   await open().put(thread, checkpoint(1), meta, { kept: 1, changing: 1 });
-  const key = `${keyPrefix}t:{lost}`;
+  const key = `${prefix}t:{lost}`;
   for (const field of await client.hkeys(key))
     if (/^b[0-9a-f]{40}$/.test(field)) await client.hdel(key, field);
   const error: unknown = await open()
@@ -53,7 +53,7 @@ test("a head whose bytes are lost is an error, not an empty thread", async () =>
 
 test("two savers race for a thread: one moves the head, the other is told, nothing is mixed", async () => {
   const clients = [new Redis(url), new Redis(url)];
-  const savers = clients.map((one) => new RedisSaver({ client: one, prefix: keyPrefix, conflict: "throw" }));
+  const savers = clients.map((one) => new RedisSaver({ client: one, prefix, conflict: "throw" }));
   try {
     for (let round = 0; round < 50; round += 1) {
       const thread = { configurable: { thread_id: `race ${round}`, checkpoint_ns: "" } };
@@ -94,7 +94,7 @@ test("deleting the checkpoints of a run finds its threads", async () => {
 });
 
 test("a lease has one holder at a time, and ends by itself", async () => {
-  const tier = redis({ client, prefix: keyPrefix });
+  const tier = redis({ client, prefix });
   const hour = 3_600_000;
   expect(await tier.lease("archive", "one", hour)).toBe(true);
   expect(await tier.lease("archive", "two", hour)).toBe(false);

@@ -11,11 +11,11 @@ for (const [name, ttl] of [
   testSetBack(
     name,
     async () => {
-      const { url, prefix: keyPrefix } = await sharedRedis();
+      const { url, prefix } = await sharedRedis();
       const client = new Redis(url);
       return {
-        ...redisBackups(client, keyPrefix),
-        open: async (options) => new RedisSaver({ client, prefix: keyPrefix, ttl, ...options }),
+        ...redisBackups(client, prefix),
+        open: async (options) => new RedisSaver({ client, prefix, ttl, ...options }),
         close: async () => client.disconnect(),
       };
     },

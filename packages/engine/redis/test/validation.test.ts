@@ -5,8 +5,8 @@ import { RedisSaver } from "../src/index.ts";
 const initializer = {
   checkpointerName: "@stratigraph/redis RedisSaver",
   createCheckpointer: async () => {
-    const { url, prefix: keyPrefix } = await sharedRedis();
-    return await RedisSaver.fromUrl(url, { prefix: keyPrefix });
+    const { url, prefix } = await sharedRedis();
+    return await RedisSaver.fromUrl(url, { prefix });
   },
   destroyCheckpointer: async (saver: RedisSaver) => await saver.end(),
 };

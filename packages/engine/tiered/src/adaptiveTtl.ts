@@ -69,9 +69,10 @@ export class AdaptiveTtl {
     if (before !== undefined) {
       const gapMs = uses.atMs - before.atMs;
       const gap = gapMs / this.#ttlMs;
-      countNext(this.#kindOf(before), gap, before.bytes);
+      const kind = this.#kindOf(before);
+      countNext(kind, gap, before.bytes);
       // If the copy is gone, its size starts from 0 again.
-      if (gapMs <= this.ttlMsOf(threadId)) uses.bytes += before.bytes;
+      if (gapMs <= this.#ttlMsOf(kind)) uses.bytes += before.bytes;
       uses.returns = before.returns + (gap > 1 ? 1 : 0);
       uses.wasLong = gap > 1 ? gap > 4 : before.wasLong;
     }
@@ -92,7 +93,11 @@ export class AdaptiveTtl {
   /** How long the thread's copy stays from now on if it isn't used, in whole milliseconds. */
   ttlMsOf(threadId: string): number {
     const uses = this.#threads.get(threadId);
-    const place = uses === undefined ? undefined : this.#places.get(this.#kindOf(uses));
+    return this.#ttlMsOf(uses === undefined ? undefined : this.#kindOf(uses));
+  }
+
+  #ttlMsOf(kind: Kind | undefined): number {
+    const place = kind === undefined ? undefined : this.#places.get(kind);
     return Math.max(1, Math.round(multiples[place ?? placeOfTtl]! * this.#ttlMs));
   }
 

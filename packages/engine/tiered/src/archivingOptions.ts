@@ -1,6 +1,5 @@
-import { InvalidOptionError, type Duration, type RetentionOptions } from "@stratigraph/core";
+import { InvalidOptionError, type Duration, type RetentionOptions, type Tier } from "@stratigraph/core";
 import { countOf, msOf, type OptionNames } from "@stratigraph/core/internal";
-import type { TierStackOptions } from "./options.ts";
 
 /** What maintenance does with a cold tier, besides retention. Without any of these options it only finishes deletions. */
 export interface ArchivingOptions {
@@ -10,6 +9,11 @@ export interface ArchivingOptions {
   readonly deleteArchivedAfter?: Duration | undefined;
   /** How many threads are archived at the same time. A higher number clears a backlog sooner, and leaves less for other work. Default 1. */
   readonly parallel?: number | undefined;
+}
+
+/** The option of a stack that archiving needs. */
+interface WithCold {
+  readonly cold?: Tier | undefined;
 }
 
 export const archivingNames: OptionNames<ArchivingOptions> = {
@@ -26,9 +30,7 @@ export interface ResolvedArchiving {
 }
 
 /** @throws InvalidOptionError */
-export function resolveArchiving(
-  options: ArchivingOptions & RetentionOptions & Pick<TierStackOptions, "cold">,
-): ResolvedArchiving {
+export function resolveArchiving(options: ArchivingOptions & RetentionOptions & WithCold): ResolvedArchiving {
   const { archiveAfter, deleteArchivedAfter, deleteAfter, parallel } = options;
   for (const [name, value] of Object.entries({ archiveAfter, deleteArchivedAfter, parallel })) {
     if (value !== undefined && options.cold === undefined)
@@ -61,7 +63,7 @@ export function resolveArchiving(
  * that is missing by mistake must be noticed.
  * @throws InvalidOptionError
  */
-function checkNotUnset(options: RetentionOptions & Pick<TierStackOptions, "cold">): void {
+function checkNotUnset(options: RetentionOptions & WithCold): void {
   const { keepLast, trimAfter } = options;
   if (!("cold" in options) || options.cold !== undefined) return;
   if (keepLast === undefined && trimAfter === undefined) return;

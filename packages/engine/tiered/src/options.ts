@@ -9,8 +9,10 @@ import {
   waitMsOf,
   type OptionAdvice,
   type OptionNames,
+  retentionNames,
 } from "@stratigraph/core/internal";
 import { checkTier } from "@stratigraph/core/tier";
+import { archivingNames } from "./archivingOptions.ts";
 import type { BreakerSettings } from "./breaker.ts";
 import type { QueueLimits } from "./copyQueue.ts";
 
@@ -142,14 +144,9 @@ export const stackAdvice: OptionAdvice = {
 };
 const tierStackAdvice: OptionAdvice = {
   ...stackAdvice,
-  archiveAfter: ofMaintenance,
-  deleteAfter: ofMaintenance,
-  keepLast: ofMaintenance,
-  trimAfter: ofMaintenance,
-  deleteArchivedAfter: ofMaintenance,
-  batch: ofMaintenance,
-  parallel: ofMaintenance,
-  pause: ofMaintenance,
+  ...Object.fromEntries(
+    Object.keys({ ...archivingNames, ...retentionNames }).map((name) => [name, ofMaintenance]),
+  ),
 };
 
 /** Checks a stack's options once, when it is made. @throws InvalidOptionError */

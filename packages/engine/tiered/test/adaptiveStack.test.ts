@@ -17,9 +17,9 @@ describe("on Redis and PostgreSQL", () => {
   });
 
   test("Redis keeps each copy for as long as it was chosen to stay, also when it is read and trusted", async () => {
-    const { url, prefix: keyPrefix } = await sharedRedis();
+    const { url, prefix } = await sharedRedis();
     const client = new Redis(url);
-    const hot = redis({ client, prefix: keyPrefix, ttl: "15m" });
+    const hot = redis({ client, prefix, ttl: "15m" });
     const warm = postgres({ url: database.url, schema: "kept" });
     const saver = new TieredSaver({ hot, warm, consistency: "trusted" });
     await saver.setup();
@@ -28,8 +28,7 @@ describe("on Redis and PostgreSQL", () => {
       ["long", 7_200_000],
     ]);
     hot.chooseTtl((threadId) => stays.get(threadId) ?? 900_000);
-    const left = async (threadId: string): Promise<number> =>
-      await client.pttl(`${keyPrefix}t:{${threadId}}`);
+    const left = async (threadId: string): Promise<number> => await client.pttl(`${prefix}t:{${threadId}}`);
     for (const threadId of [...stays.keys(), "other"]) {
       await put(saver, threadId, 1, text("one"));
       await put(saver, threadId, 2, text("two"));
@@ -37,7 +36,7 @@ describe("on Redis and PostgreSQL", () => {
       const ms = stays.get(threadId) ?? 900_000;
       expect(await left(threadId)).toBeLessThanOrEqual(ms);
       expect(await left(threadId)).toBeGreaterThan(ms / 2);
-      await client.pexpire(`${keyPrefix}t:{${threadId}}`, 5_000);
+      await client.pexpire(`${prefix}t:{${threadId}}`, 5_000);
       expect(await valueOf(saver, threadId)).toBe(text("two"));
       expect(await valueOf(saver, threadId, 1)).toBe(text("one"));
       await saver.tier.idle();
@@ -48,11 +47,11 @@ describe("on Redis and PostgreSQL", () => {
   });
 
   test("nothing is lost, and every read is the newest, while copies go at the worst moments", async () => {
-    const { url, prefix: keyPrefix } = await sharedRedis();
+    const { url, prefix } = await sharedRedis();
     const warm = () => postgres({ url: database.url, schema: "lost" });
     const random = randomNumbers(5);
     const savers = [1, 2].map(() => {
-      const hot = [boundedMemory({ forgetAfter: "20ms" }), redis({ url, prefix: keyPrefix, ttl: "10ms" })];
+      const hot = [boundedMemory({ forgetAfter: "20ms" }), redis({ url, prefix, ttl: "10ms" })];
       const saver = new TieredSaver({ hot, warm: warm(), adaptiveTtl: true });
       // Worse than anything that is learned: copies go between the checkpoints of a run, and while they are read.
       for (const tier of hot) tier.chooseTtl(() => 1 + Math.floor(40 * random()), 40);

@@ -26,9 +26,9 @@ describe.skipIf(!available.redis || !available.postgres)("a burst of work in thi
 
   /** A stack on real servers whose threads are in Redis. */
   async function opened(breaker: BreakerOptions = {}) {
-    const { url, prefix: keyPrefix } = await sharedRedis();
+    const { url, prefix } = await sharedRedis();
     const clock = { now: 0 };
-    const hot = new FaultyTier(redis({ url, prefix: keyPrefix, ttl: "5m" }));
+    const hot = new FaultyTier(redis({ url, prefix, ttl: "5m" }));
     const warm = postgres({ url: database.url });
     const saver = new TieredSaver({ hot, warm, breaker }, () => clock.now);
     onTestFinished(() => saver.end());

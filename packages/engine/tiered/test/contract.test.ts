@@ -56,10 +56,10 @@ describe.each(inRounds({ few: [verified], all: [verified, adaptive] }))("$name",
     name,
     async () => {
       const database = await freshDatabase();
-      const { url, prefix: keyPrefix } = await sharedRedis();
+      const { url, prefix } = await sharedRedis();
       const stacks: TierStack[] = [];
       const open = async (): Promise<Tier> => {
-        const hot = [boundedMemory(), redis({ url, prefix: keyPrefix, ttl: "5m" })];
+        const hot = [boundedMemory(), redis({ url, prefix, ttl: "5m" })];
         const stack = new TierStack({ hot, warm: postgres({ url: database.url }), ...options });
         stacks.push(stack);
         await stack.setup();

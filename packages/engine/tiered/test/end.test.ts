@@ -120,12 +120,12 @@ describe.skipIf(!available.redis || !available.postgres)("with runs under way", 
     "durability %s: each run ends well or is rejected with CLOSED; nothing is unhandled",
     async (durability) => {
       const database = await freshDatabase();
-      const { url, prefix: keyPrefix } = await sharedRedis();
+      const { url, prefix } = await sharedRedis();
       const unhandled: unknown[] = [];
       const listen = (error: unknown): void => void unhandled.push(error);
       process.on("unhandledRejection", listen);
       const saver = new TieredSaver({
-        hot: redis({ url, prefix: keyPrefix, ttl: "5m" }),
+        hot: redis({ url, prefix, ttl: "5m" }),
         warm: postgres({ url: database.url }),
       });
       try {

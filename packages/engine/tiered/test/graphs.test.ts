@@ -18,8 +18,8 @@ async function postgresTier(): Promise<Tier> {
 }
 
 async function redisTier(): Promise<Tier> {
-  const { url, prefix: keyPrefix } = await sharedRedis();
-  return redis({ url, prefix: keyPrefix, ttl: "5m" });
+  const { url, prefix } = await sharedRedis();
+  return redis({ url, prefix, ttl: "5m" });
 }
 
 afterAll(async () => {

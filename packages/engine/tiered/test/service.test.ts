@@ -12,9 +12,9 @@ test.skipIf(!available.redis || !available.postgres)(
   "a service of two processes, 32 requests at once: Redis is used all the time, and nothing is dropped",
   async () => {
     const database = await freshDatabase();
-    const { url, prefix: keyPrefix } = await sharedRedis();
+    const { url, prefix } = await sharedRedis();
     const script = join(import.meta.dirname, "fixtures/serviceChild.ts");
-    const services = [0, 1].map(() => runChild<{ port: number }>(script, [database.url, url, keyPrefix]));
+    const services = [0, 1].map(() => runChild<{ port: number }>(script, [database.url, url, prefix]));
     try {
       const addresses = await Promise.all(
         services.map(async ({ message }) => `http://127.0.0.1:${(await message(() => true)).port}`),

@@ -13,8 +13,8 @@ const everywhere: typeof savers = [
   [
     "RedisSaver",
     async (): Promise<Opened> => {
-      const { url, prefix: keyPrefix } = await sharedRedis();
-      const saver = await RedisSaver.fromUrl(url, { prefix: keyPrefix });
+      const { url, prefix } = await sharedRedis();
+      const saver = await RedisSaver.fromUrl(url, { prefix });
       return { saver, close: () => saver.end() };
     },
   ],

@@ -114,9 +114,9 @@ test("one that the source went on with is told, and not mixed in", async () => {
 test("into Redis, and into a stack: a thread is compared before anybody sees it", async () => {
   const old = new OfficialMemory();
   for (const text of ["One", "Two"]) await say(old, "ada", text);
-  const { url, prefix: keyPrefix } = await sharedRedis();
+  const { url, prefix } = await sharedRedis();
   const savers = [
-    new RedisSaver({ url, prefix: keyPrefix }),
+    new RedisSaver({ url, prefix }),
     new TieredSaver({ hot: new MemoryTier(), warm: new MemoryTier(), cold: new MemoryTier() }),
   ];
   for (const saver of savers) {

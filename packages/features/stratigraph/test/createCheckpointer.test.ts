@@ -174,9 +174,9 @@ describe.skipIf(!available.postgres && process.env["STRATIGRAPH_TEST_POSTGRES_UR
 test.skipIf(!available.redis && process.env["STRATIGRAPH_TEST_REDIS_URL"] === undefined)(
   "Redis by URL",
   async () => {
-    const { url, prefix: keyPrefix } = await sharedRedis();
-    await goesOn({ redis: url, prefix: keyPrefix, ttl: "1m" });
-    expect(new RedisSaver({ url, prefix: keyPrefix })).toBeInstanceOf(RedisSaver);
+    const { url, prefix } = await sharedRedis();
+    await goesOn({ redis: url, prefix, ttl: "1m" });
+    expect(new RedisSaver({ url, prefix })).toBeInstanceOf(RedisSaver);
   },
 );
 

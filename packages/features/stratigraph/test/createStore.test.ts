@@ -1,5 +1,6 @@
 import { createStore, redis, type TierSaver } from "stratigraph";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { query } from "../../../../test/servers/postgres.ts";
 import { embeddedFolder, freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import { testStore } from "../../../tools/testing/src/store/testStore.ts";
 import { createCheckpointer } from "../src/createCheckpointer.ts";
@@ -21,12 +22,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-testStore("a stack", async () => {
-  const store = stack.store();
-  const items = await store.search([], { limit: 10_000 });
-  await store.batch(items.map(({ namespace, key }) => ({ namespace, key, value: null })));
-  return { store, other: alone.store() };
-});
+testStore("a stack", async () => ({ store: stack.store(), other: alone.store() }));
 
 test("a store on a folder is there when it is opened again, and closes what it opened", async () => {
   const folder = await embeddedFolder();
@@ -38,10 +34,22 @@ test("a store on a folder is there when it is opened again, and closes what it o
   expect((await store.get(["users", "anna"], "drink"))!.value).toEqual({ text: "tea" });
 });
 
-test("a storage that keeps no items is refused by name, and nothing stays open", async () => {
+test("a storage that keeps no items is refused by name", async () => {
   const { url } = await sharedRedis();
   await expect(createStore({ redis: url })).rejects.toMatchObject({
     code: "INVALID_OPTION",
     data: { field: "store" },
   });
+});
+
+test("where a store is refused, nothing stays open", async () => {
+  const url = `${database.url}?application_name=refused`;
+  const connections = async (): Promise<unknown> =>
+    await query(database.url, "select pid from pg_stat_activity where application_name = 'refused'");
+  const checkpointer = await createCheckpointer(url);
+  expect(await connections()).toHaveLength(1);
+  await checkpointer.end();
+  await expect.poll(connections).toEqual([]);
+  await expect(createStore(url, { ttl: "soon" as never })).rejects.toMatchObject({ data: { field: "ttl" } });
+  await expect.poll(connections).toEqual([]);
 });

@@ -16,18 +16,18 @@ const checkpoint = {
 
 /** When the copies of a thread expire in the Redis that is a stack's hot tier, in milliseconds; -1: never. */
 async function expiries(hotOf: (url: string) => TierSource): Promise<Set<number>> {
-  const { url, prefix: keyPrefix } = await sharedRedis();
+  const { url, prefix } = await sharedRedis();
   const client = new Redis(url);
   onTestFinished(() => client.disconnect());
   const saver = await createCheckpointer({
-    hot: hotOf(`${url}?prefix=${encodeURIComponent(keyPrefix)}`),
+    hot: hotOf(`${url}?prefix=${encodeURIComponent(prefix)}`),
     warm: new MemoryTier(),
   });
   onTestFinished(() => saver.end());
   const config = { configurable: { thread_id: "the-one", checkpoint_ns: "" } };
   await saver.put(config, checkpoint, { source: "loop", step: 1, parents: {} }, { value: 1 });
   await saver.tier.idle();
-  const keys = await client.keys(`${keyPrefix}*the-one*`);
+  const keys = await client.keys(`${prefix}*the-one*`);
   expect(keys.length).toBeGreaterThan(0);
   const left = await Promise.all(keys.map((key) => client.pttl(key)));
   // To the hour: some time has passed.

@@ -200,23 +200,23 @@ describe("PostgreSQL", async () => {
 test.skipIf(!available.redis)(
   "Redis that was emptied is no outage: the next process stores its check values",
   async () => {
-    const { url, prefix: keyPrefix } = await sharedRedis();
-    const saver = await RedisSaver.fromUrl(url, { prefix: keyPrefix, encryption: right });
+    const { url, prefix } = await sharedRedis();
+    const saver = await RedisSaver.fromUrl(url, { prefix, encryption: right });
     onTestFinished(() => saver.end());
-    await expect(RedisSaver.fromUrl(url, { prefix: keyPrefix, encryption: wrong })).rejects.toMatchObject(
+    await expect(RedisSaver.fromUrl(url, { prefix, encryption: wrong })).rejects.toMatchObject(
       refusedBy("redis"),
     );
     const { Redis } = await import("ioredis");
     const client = new Redis(url);
     onTestFinished(() => client.disconnect());
-    expect(await client.del(`${keyPrefix}keychecks`)).toBe(1);
+    expect(await client.del(`${prefix}keychecks`)).toBe(1);
     await say(saver, "t");
-    await expect(RedisSaver.fromUrl(url, { prefix: keyPrefix, encryption: wrong })).rejects.toThrow(
+    await expect(RedisSaver.fromUrl(url, { prefix, encryption: wrong })).rejects.toThrow(
       "nothing that was looked at",
     );
-    const next = await RedisSaver.fromUrl(url, { prefix: keyPrefix, encryption: right });
+    const next = await RedisSaver.fromUrl(url, { prefix, encryption: right });
     onTestFinished(() => next.end());
     expect(await read(next, "t")).toContain("said in t");
-    expect(await client.hlen(`${keyPrefix}keychecks`)).toBe(2);
+    expect(await client.hlen(`${prefix}keychecks`)).toBe(2);
   },
 );

@@ -24,8 +24,8 @@ afterAll(async () => {
 
 /** @param ends whether runs end */
 async function startedChild(runsLimit: string, ends: "soon" | "never") {
-  const { url, prefix: keyPrefix } = await sharedRedis();
-  const args = [database.url, url, keyPrefix, String(threads), runsLimit, ends];
+  const { url, prefix } = await sharedRedis();
+  const args = [database.url, url, prefix, String(threads), runsLimit, ends];
   const child = runChild<DrainMessage>(script, args);
   await child.message((message) => message.type === "step" && message.step >= 5);
   return child;

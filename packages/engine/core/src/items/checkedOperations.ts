@@ -2,7 +2,8 @@ import type { ListNamespacesOperation, PutOperation, SearchOperation } from "@la
 import { kindOf, shown } from "../contract/checkOptions.ts";
 import { InvalidAddressError, InvalidOptionError } from "../contract/errors.ts";
 import { maxNamespaceBytes, namespacePath, type ItemAddress } from "../contract/items.ts";
-import { conditionsOf, isPlainObject } from "./filter.ts";
+import { isPlainObject } from "../saver/arguments.ts";
+import { conditionsOf } from "./filter.ts";
 
 /** A search of a batch, checked. */
 export interface CheckedSearch {

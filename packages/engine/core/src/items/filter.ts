@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { shown } from "../contract/checkOptions.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
 import type { FieldTest, ItemField } from "../contract/items.ts";
+import { isPlainObject } from "../saver/arguments.ts";
 
 const operators = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists"] as const;
 type Operator = (typeof operators)[number];
@@ -51,13 +52,6 @@ function checkOperator(field: string, operator: string, operand: unknown): asser
     throw new InvalidOptionError(name, shown(operand), "Pass a list of values.");
   if (operator === "$exists" && typeof operand !== "boolean")
     throw new InvalidOptionError(name, shown(operand), "Pass true or false.");
-}
-
-/** Whether something is an object literal. */
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }
 
 /** Whether a value meets all conditions. */

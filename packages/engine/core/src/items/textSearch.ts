@@ -10,12 +10,12 @@ export function wordsOf(text: string): Set<string> {
   return words;
 }
 
-/** How many of the words occur in the texts of a value, from 0 to 1. */
+/** Which share of the words, of which there is at least one, occur in the texts of a value, from 0 to 1. */
 export function scoreOf(value: unknown, words: ReadonlySet<string>): number {
   const found = wordsOf(textsIn(value).join("\n"));
   let count = 0;
   for (const word of words) if (found.has(word)) count += 1;
-  return words.size === 0 ? 0 : count / words.size;
+  return count / words.size;
 }
 
 function textsIn(value: unknown): string[] {

@@ -46,8 +46,8 @@ const [firstPage, largestPage] = [64, 512];
 /** How often a search looks for items that were changed while it read. */
 const mostPasses = 10;
 
-/** How many searches of one batch run at a time. */
-const parallelSearches = 4;
+/** How many reads of one batch run at a time. */
+const parallelReads = 4;
 
 /**
  * LangGraph's store over a tier: long-term memory that all threads and agents share. `compile({ store })` takes it, and so do `createAgent`
@@ -77,7 +77,8 @@ export class TierStore extends BaseStore {
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
     // Check everything and copy the values before anything is awaited.
     const gets: { readonly place: number; readonly at: ItemAddress }[] = [];
-    const reads: { readonly place: number; readonly read: () => Promise<unknown> }[] = [];
+    const reads: (() => Promise<void>)[] = [];
+    const results = Array.from<unknown>({ length: operations.length });
     const puts = new Map<string, () => Promise<ItemChange>>();
     if (!Array.isArray(operations))
       throw new InvalidOptionError("operations", kindOf(operations), "Pass a list of operations.");
@@ -94,26 +95,24 @@ export class TierStore extends BaseStore {
         );
       if ("namespacePrefix" in operation) {
         const search = checkedSearch(operation);
-        reads.push({ place, read: () => this.#search(search) });
+        reads.push(async () => void (results[place] = await this.#search(search)));
       } else if ("namespace" in operation) {
         const at = checkedAddress(operation);
         if (!("value" in operation)) gets.push({ place, at });
         else puts.set(addressText(at), this.#change(at, operation.value));
       } else {
         const list = checkedList(operation as ListNamespacesOperation);
-        reads.push({ place, read: () => this.#namespaces(list) });
+        reads.push(async () => void (results[place] = await this.#namespaces(list)));
       }
     }
     const changes = await Promise.all(Array.from(puts.values(), (change) => change()));
-    const results = Array.from<unknown>({ length: operations.length });
-    const items = gets.length === 0 ? [] : await this.#items.read(gets.map(({ at }) => at));
-    for (const [nth, { place }] of gets.entries()) {
-      const item = items[nth];
-      results[place] = item === undefined ? null : await this.#opened(item);
-    }
-    await inParallel(reads, parallelSearches, async ({ place, read }) => {
-      results[place] = await read();
-    });
+    if (gets.length > 0)
+      reads.push(async () => {
+        const items = await this.#items.read(gets.map(({ at }) => at));
+        for (const [nth, { place }] of gets.entries())
+          results[place] = items[nth] === undefined ? null : await this.#opened(items[nth]);
+      });
+    await inParallel(reads, parallelReads, (read) => read());
     if (changes.length > 0) await this.#items.change(changes);
     return results as OperationResults<Op>;
   }
@@ -139,9 +138,9 @@ export class TierStore extends BaseStore {
   }
 
   async #search({ prefix, conditions, limit, offset, query }: CheckedSearch): Promise<SearchItem[]> {
-    if (limit === 0) return [];
-    const tests = testsOf(conditions);
     const words = query === undefined ? undefined : wordsOf(query);
+    if (limit === 0 || words?.size === 0) return [];
+    const tests = testsOf(conditions);
     const found: SearchItem[] = [];
     const isAny = conditions.length === 0 && words === undefined;
     const first = isAny ? Math.min(offset + limit, largestPage) : firstPage;
@@ -178,29 +177,29 @@ export class TierStore extends BaseStore {
     const given = new Set<string>();
     let after: number | undefined;
     for (let pass = 0; pass < mostPasses; pass += 1) {
-      let [before, newest, pages]: [number | undefined, number | undefined, number] = [
-        undefined,
-        undefined,
-        0,
-      ];
+      let before: number | undefined;
+      let newest: number | undefined;
       for (let limit = first; ; limit = Math.min(limit * 2, largestPage)) {
         const page = await this.#items.search({ ...search, before, after, limit });
-        pages += 1;
+        const isLast = page.length < limit;
+        // Nothing can have moved before the only page.
+        if (isLast && pass === 0 && before === undefined) return yield* page;
         newest ??= page[0]?.version;
         for (const item of page) {
-          if (pass > 0 && given.has(addressText(item))) continue;
-          yield item;
-          given.add(addressText(item));
+          const address = addressText(item);
+          if (!given.has(address)) yield item;
+          given.add(address);
         }
-        if (page.length < limit) break;
+        if (isLast) break;
         before = page.at(-1)!.version;
       }
-      if (newest === undefined || (pass === 0 && pages === 1)) return;
+      if (newest === undefined) return;
       after = newest;
     }
   }
 
   async #namespaces({ conditions, maxDepth, limit, offset }: CheckedList): Promise<string[][]> {
+    if (limit === 0) return [];
     // A database can look for the first labels. The rest is looked at here.
     const prefix = conditions.find(({ matchType }) => matchType === "prefix")?.path ?? [];
     const wild = prefix.indexOf("*");
@@ -208,14 +207,13 @@ export class TierStore extends BaseStore {
     const found: string[][] = [];
     let [last, passed] = ["", 0];
     for await (const namespace of this.#allNamespaces(literal)) {
-      if (found.length >= limit) break;
       if (!conditions.every((condition) => meets(namespace, condition))) continue;
       const shown = namespace.slice(0, maxDepth);
       // They come in order, so equal ones are neighbours.
       const text = JSON.stringify(shown);
       if (text === last) continue;
       last = text;
-      if (passed++ >= offset) found.push(shown);
+      if (passed++ >= offset && found.push(shown) === limit) break;
     }
     return found;
   }

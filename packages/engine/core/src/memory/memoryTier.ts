@@ -161,16 +161,20 @@ export class MemoryTier
     this.#locks = new MemoryLocks(now);
     this.items = new MemoryItems(now, (method, work) =>
       this.#calls.run(method, undefined, async () => {
-        if (this.#ended) throw closedError(this.name);
+        this.#refuseIfEnded();
         return work();
       }),
     );
   }
 
-  /** Every method goes through here, so that none works after {@link end}. */
+  /** Every method of threads goes through here, so that none works after {@link end}. */
   get #threads(): Map<string, Thread> {
-    if (this.#ended) throw closedError(this.name);
+    this.#refuseIfEnded();
     return this.#kept;
+  }
+
+  #refuseIfEnded(): void {
+    if (this.#ended) throw closedError(this.name);
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
@@ -497,7 +501,7 @@ export class MemoryTier
   }
 
   async lease(name: string, holder: string, forMs: number): Promise<boolean> {
-    if (this.#ended) throw closedError(this.name);
+    this.#refuseIfEnded();
     const held = this.#leases.get(name);
     if (held !== undefined && held.holder !== holder && held.untilMs > this.#now()) return false;
     if (forMs > 0) this.#leases.set(name, { holder, untilMs: this.#now() + forMs });
@@ -506,24 +510,24 @@ export class MemoryTier
   }
 
   async keyChecks(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    if (this.#ended) throw closedError(this.name);
+    this.#refuseIfEnded();
     return new Map([...this.#keyChecks].filter(([name]) => names.includes(name)));
   }
 
   async claimKeyCheck(name: string, value: string): Promise<string> {
-    if (this.#ended) throw closedError(this.name);
+    this.#refuseIfEnded();
     const stored = this.#keyChecks.get(name) ?? value;
     this.#keyChecks.set(name, stored);
     return stored;
   }
 
   async lock(name: string, holder: string, forMs: number): Promise<LockState> {
-    if (this.#ended) throw closedError(this.name);
+    this.#refuseIfEnded();
     return this.#locks.lock(name, holder, forMs);
   }
 
   async unlock(name: string, holder: string): Promise<void> {
-    if (this.#ended) throw closedError(this.name);
+    this.#refuseIfEnded();
     this.#locks.unlock(name, holder);
   }
 
@@ -560,7 +564,7 @@ export class MemoryTier
 
   /** @throws StratigraphError "CLOSED" */
   async ping(): Promise<void> {
-    if (this.#ended) throw closedError(this.name);
+    this.#refuseIfEnded();
   }
 
   /** Calls made afterwards are refused with code "CLOSED". */

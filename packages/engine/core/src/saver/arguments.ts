@@ -95,7 +95,8 @@ export function checkListOptions(options: CheckpointListOptions): void {
   checkFilter(filter);
 }
 
-function isPlainObject(value: unknown): boolean {
+/** Whether a value is an object literal, of any realm. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (!isObject(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;

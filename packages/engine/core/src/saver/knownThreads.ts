@@ -2,7 +2,6 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { CheckpointConflictError, StratigraphError } from "../contract/errors.ts";
 import type { Address, Namespace, Tier } from "../contract/tier.ts";
 import type { Before, CheckpointCoder, EncodedCheckpoint } from "../encode/checkpointCoder.ts";
-import type { Consumed } from "../encode/record.ts";
 import { HeadCache } from "./headCache.ts";
 import { runOf } from "./headRights.ts";
 import { type CachedParent, ParentCache } from "./parentCache.ts";
@@ -87,13 +86,13 @@ export class KnownThreads {
 
   /**
    * As {@link before}, but reads what isn't remembered. Durability "exit" puts the last checkpoint again, with itself as the parent. It keeps
-   * the parent that it had, and was made from the same pending writes as the first time: `consumedAtFirst`.
+   * the parent that it had, and was made from the same pending writes as the first time: `atFirst`.
    */
   async findBefore(
     config: RunnableConfig,
     at: Address,
     parentId: string | undefined,
-  ): Promise<Before & { readonly consumedAtFirst: Consumed | undefined }> {
+  ): Promise<Before & { readonly atFirst: CachedParent | undefined }> {
     const find = async (checkpointId: string): Promise<CachedParent | undefined> =>
       await this.parents.find({ ...at, checkpointId }, (revision) => {
         this.#keptFirst(config, at.threadId, revision);
@@ -106,7 +105,7 @@ export class KnownThreads {
       parentId: parent,
       parent: cached?.manifest,
       again: itself?.manifest,
-      consumedAtFirst: isAgain ? itself?.consumed : undefined,
+      atFirst: isAgain ? itself : undefined,
     };
   }
 

@@ -761,7 +761,7 @@ export class TierSaver extends BaseCheckpointSaver {
     let attempt = 0;
     return await this.#known.write(config, write, async ({ seen, lost }) => {
       attempt += 1;
-      const { consumedAtFirst, ...found } = await this.#known.findBefore(config, at, parentId);
+      const { atFirst, ...found } = await this.#known.findBefore(config, at, parentId);
       // At the first attempt, the tier may know that the thread was deleted.
       const isUnsure = needsParents && found.parent === undefined && attempt > 1;
       const mayLack = needsParents && this.#known.mayLack(at.threadId);
@@ -770,7 +770,7 @@ export class TierSaver extends BaseCheckpointSaver {
         (mayLack && !(await isStoredWithWrites(this.tier, this.coder.writes, origin, captured.consumed)))
       )
         throw lostParent(this.tier.name, at, origin.checkpointId, rebuilt);
-      const made = consumedAtFirst === undefined ? captured : { ...captured, consumed: consumedAtFirst };
+      const made = atFirst === undefined ? captured : { ...captured, consumed: atFirst.consumed };
       const encoded = await this.coder.encodeCaptured(at, found, made);
       // Outside a run, a put without a parent is an import or begins the thread anew, which is allowed right after a deletion.
       const begins = parentId === undefined && runOf(config) === undefined;

@@ -95,3 +95,23 @@ test("an import of a thread that was forked reads each parent first, and has all
     );
   expect(await twoSteps(reader).getState(thread)).toEqual(await twoSteps(saver).getState(thread));
 });
+
+test("an imported checkpoint that a run puts again still counts all pending writes of its parent as its own", async () => {
+  const storage = new Storage();
+  await bring(storage.open().saver, await source());
+  const { saver } = storage.open();
+  // What stands for a run, as in LangGraph's own configs.
+  const inRun = (config: object): object => ({ ...config, control: run });
+  const run = {};
+  const head = (await saver.getTuple(inRun(thread)))!;
+  await saver.getTuple(inRun(head.parentConfig!));
+  const consumed = async (): Promise<unknown> => {
+    for await (const { record } of storage.tier.list({ threadId: "imported", namespace: "", limit: 1 }))
+      return (await saver.coder.decodeBody(record)).consumed;
+    return "there is no head";
+  };
+  expect(await consumed()).toBeUndefined();
+  await saver.put(inRun(head.config), head.checkpoint, { ...head.metadata!, step: 77 }, {});
+  expect((await storage.open().saver.getTuple(thread))!.metadata!.step).toBe(77);
+  expect(await consumed()).toBeUndefined();
+});

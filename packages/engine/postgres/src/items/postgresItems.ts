@@ -38,9 +38,10 @@ export class PostgresItems implements Items {
       addresses.map(({ key }) => keyOf(key)),
     ]);
     const items = Array.from<StoredItem | undefined>({ length: addresses.length });
+    const keys = new KeyReader();
     for (const row of rows) {
       const place = Number(row["place"]) - 1;
-      items[place] = itemOf(row, addresses[place]!.namespace);
+      items[place] = itemOf(row, addresses[place]!.namespace, keys);
     }
     return items;
   }
@@ -63,7 +64,8 @@ export class PostgresItems implements Items {
     const path = tests.length === 0 ? "true" : tests.map(jsonPath).join(" && ");
     const values = [from, to, path, before ?? "9223372036854775807", after ?? 0, limit];
     const rows = await this.#run(this.#sql.searchItems, values);
-    return rows.map((row) => itemOf(row, namespaceOfPath(row["path"] as Uint8Array)));
+    const keys = new KeyReader();
+    return rows.map((row) => itemOf(row, namespaceOfPath(row["path"] as Uint8Array), keys));
   }
 
   async namespaces({ prefix, after, limit }: ItemNamespacesQuery): Promise<string[][]> {
@@ -99,8 +101,7 @@ function jsonPath(test: FieldTest): string {
   return `(${field} ${test.is} ${test.than} || ${isOther})`;
 }
 
-function itemOf(row: PgResult["rows"][number], namespace: readonly string[]): StoredItem {
-  const keys = new KeyReader();
+function itemOf(row: PgResult["rows"][number], namespace: readonly string[], keys: KeyReader): StoredItem {
   const key = row["key"] as Uint8Array;
   if (row["long_key"] !== null) keys.learn(key, row["long_key"] as Uint8Array);
   return {

@@ -50,8 +50,8 @@ function configOf(threadId: string, checkpointId?: string) {
 }
 
 function start(threadId: string, consistency: Consistency, cutAt: string) {
-  const { url, prefix: keyPrefix } = shared;
-  const args = [threadId, consistency, String(steps), cutAt, named(database.url, threadId), url, keyPrefix];
+  const { url, prefix } = shared;
+  const args = [threadId, consistency, String(steps), cutAt, named(database.url, threadId), url, prefix];
   return runChild<KillMessage>(script, args);
 }
 

@@ -23,7 +23,7 @@ async function races(
     log: readonly string[],
   ) => Promise<void>,
 ): Promise<PostgresSaver> {
-  const [database, { url, prefix: keyPrefix }] = await Promise.all([freshDatabase(), sharedRedis()]);
+  const [database, { url, prefix }] = await Promise.all([freshDatabase(), sharedRedis()]);
   const saver = PostgresSaver.fromConnString(database.url);
   onTestFinished(async () => {
     await saver.end();
@@ -32,7 +32,7 @@ async function races(
   await saver.setup();
   const { run, end } = await startRacers(
     script,
-    names.map((name) => [name, consistency, durability, database.url, url, keyPrefix]),
+    names.map((name) => [name, consistency, durability, database.url, url, prefix]),
   );
   for (let round = 0; round < rounds; round += 1) {
     const done = await run(round);

@@ -206,11 +206,11 @@ async function inPostgres(): Promise<Place> {
 }
 
 async function inRedis(): Promise<Place> {
-  const { url, prefix: keyPrefix } = await sharedRedis();
+  const { url, prefix } = await sharedRedis();
   const client = new Redis(url);
   const bytes = async (): Promise<Buffer> => {
     const parts: Buffer[] = [];
-    for (const key of await client.keys(`${keyPrefix}*`)) {
+    for (const key of await client.keys(`${prefix}*`)) {
       const type = await client.type(key);
       if (type === "hash") parts.push(...(await client.hvalsBuffer(key)));
       else if (type === "zset") parts.push(...(await client.zrangeBuffer(key, "0", "-1")));
@@ -220,7 +220,7 @@ async function inRedis(): Promise<Place> {
     }
     return Buffer.concat(parts);
   };
-  return alone(redis({ client, prefix: keyPrefix }), { bytes, close: async () => void client.disconnect() });
+  return alone(redis({ client, prefix }), { bytes, close: async () => void client.disconnect() });
 }
 
 /** What is erased. */

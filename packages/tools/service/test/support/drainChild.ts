@@ -6,8 +6,7 @@ import { TieredSaver } from "@stratigraph/tiered";
 
 // Runs graphs on many threads, and tells of each step after the checkpoint before it was acknowledged. Shuts down at SIGTERM.
 
-const [url = "", redisUrl = "", keyPrefix = "", threads = "", runsLimit = "", ends = ""] =
-  process.argv.slice(2);
+const [url = "", redisUrl = "", prefix = "", threads = "", runsLimit = "", ends = ""] = process.argv.slice(2);
 
 export interface StepMessage {
   readonly type: "step";
@@ -24,7 +23,7 @@ const send = (message: DrainMessage): Promise<void> =>
   new Promise((resolve) => void process.send?.(message, undefined, undefined, () => resolve()));
 
 const saver = new TieredSaver({
-  hot: redis({ url: redisUrl, prefix: keyPrefix, ttl: "5m" }),
+  hot: redis({ url: redisUrl, prefix, ttl: "5m" }),
   warm: postgres({ url }),
 });
 

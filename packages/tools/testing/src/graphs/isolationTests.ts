@@ -32,10 +32,30 @@ const meeting = (runs: number): (() => Promise<void>) => {
     });
 };
 
+/** A graph whose node runs a subgraph that remembers its own visits. */
+const visiting = (checkpointer: BaseCheckpointSaver) => {
+  const inner = new StateGraph(State)
+    .addNode("visit", (s) => ({ log: [`visit ${s.log.length + 1}`] }))
+    .addEdge(START, "visit")
+    .compile({ checkpointer: true });
+  return new StateGraph(State)
+    .addNode("inner", async (_, config) => ({ log: (await inner.invoke({}, config)).log.slice(-1) }))
+    .addEdge(START, "inner")
+    .compile({ checkpointer });
+};
+
 const after = (name: string): string[] => [name, `one ${name}`, `two one ${name}`];
 
 /** Threads that must not affect each other. */
 export const isolationTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
+  test("a persistent subgraph is a thread's own", async () => {
+    const [one, two] = [thread(), thread()];
+    const graph = visiting(saver());
+    for (const config of [one, one, two]) await graph.invoke({ log: [] }, config);
+    expect((await graph.getState(one)).values).toEqual({ log: ["visit 1", "visit 2"] });
+    expect((await graph.getState(two)).values).toEqual({ log: ["visit 1"] });
+  });
+
   test("ids of any text are threads of their own", async () => {
     const run = randomUUID();
     const ids = [

@@ -5,7 +5,7 @@ import { TieredSaver, type Consistency } from "@stratigraph/tiered";
 import { stepsGraph } from "./stepsGraph.ts";
 
 // Runs a graph through redis>postgres and reports every acknowledged put, until it is killed.
-const [threadId, consistency, steps, cutAt, url, redisUrl, keyPrefix] = process.argv.slice(2) as [
+const [threadId, consistency, steps, cutAt, url, redisUrl, prefix] = process.argv.slice(2) as [
   string,
   Consistency,
   string,
@@ -23,7 +23,7 @@ export interface KillMessage {
   readonly cut: boolean;
 }
 
-const hot = new FaultyTier(redis({ url: redisUrl, prefix: keyPrefix, ttl: "5m" }));
+const hot = new FaultyTier(redis({ url: redisUrl, prefix, ttl: "5m" }));
 const saver = new TieredSaver({ hot, warm: postgres({ url }), consistency, breaker: { timeout: "1m" } });
 const put = saver.put.bind(saver);
 let puts = 0;

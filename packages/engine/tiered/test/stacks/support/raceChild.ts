@@ -4,7 +4,7 @@ import { redis } from "@stratigraph/redis";
 import { TieredSaver, boundedMemory, type Consistency } from "@stratigraph/tiered";
 import { race } from "../../../../../../test/race/racer.ts";
 
-const [name, consistency, durability, url, redisUrl, keyPrefix] = process.argv.slice(2) as [
+const [name, consistency, durability, url, redisUrl, prefix] = process.argv.slice(2) as [
   string,
   Consistency,
   "sync" | "async",
@@ -27,7 +27,7 @@ race({
   name,
   durability,
   saver: new TieredSaver({
-    hot: [boundedMemory(), redis({ url: redisUrl, prefix: keyPrefix, ttl: "5m" })],
+    hot: [boundedMemory(), redis({ url: redisUrl, prefix, ttl: "5m" })],
     warm: postgres({ url }),
     consistency,
   }),

@@ -4,7 +4,7 @@ import { messageOf } from "@stratigraph/core/internal";
 /** Where each error code is explained. */
 const errorsPage = "https://github.com/stratigraph/stratigraph/blob/main/packages/engine/core/ERRORS.md";
 
-/** HTTP statuses of error codes. */
+/** HTTP statuses of all error codes: a new one has to be decided on. */
 const statuses: Readonly<Record<ErrorCode, number>> = {
   INVALID_ADDRESS: 400,
   INVALID_OPTION: 400,

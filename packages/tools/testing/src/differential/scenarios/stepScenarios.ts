@@ -4,7 +4,7 @@ import { scenarioGroup } from "../scenario.ts";
 import { finishInTurn } from "../../finishInTurn.ts";
 import { State } from "./states.ts";
 
-const mapReduce = () => {
+const mapReduce = (items = ["d", "a", "e", "c", "b"]) => {
   const finish = finishInTurn();
   return (checkpointer: BaseCheckpointSaver) =>
     new StateGraph(State)
@@ -16,7 +16,7 @@ const mapReduce = () => {
       .addNode("reduce", (s) => ({ log: [`reduced ${s.log.length}`], last: "reduced" }))
       .addConditionalEdges(
         "plan",
-        () => ["d", "a", "e", "c", "b"].map((item, index) => new Send("map", { item, place: 4 - index })),
+        () => items.map((item, index) => new Send("map", { item, place: items.length - 1 - index })),
         ["map"],
       )
       .addEdge("map", "reduce")
@@ -104,6 +104,11 @@ export const stepScenarios = scenarioGroup({
   "map and reduce by Send": async (stage) => {
     const build = mapReduce();
     for (const last of ["one", "two"]) await stage.turn(build, { log: [last], last });
+  },
+
+  "forty Sends come back in the order they were sent": async (stage) => {
+    const items = Array.from({ length: 40 }, (_, index) => `item ${index}`);
+    await stage.turn(mapReduce(items), { log: ["in"] });
   },
 
   "one of twelve Sends fails, and is run again": async (stage) => {
