@@ -2,6 +2,7 @@ import type { ListNamespacesOperation, PutOperation, SearchOperation } from "@la
 import { kindOf, shown } from "../contract/checkOptions.ts";
 import { InvalidAddressError, InvalidOptionError } from "../contract/errors.ts";
 import { maxNamespaceBytes, namespacePath, type ItemAddress } from "../contract/items.ts";
+import { validId } from "../saver/address.ts";
 import { isPlainObject } from "../saver/arguments.ts";
 import { conditionsOf } from "./filter.ts";
 
@@ -79,21 +80,15 @@ export function checkedAddress({ namespace, key }: Pick<PutOperation, "namespace
   const labels = checkedLabels("namespace", namespace);
   if (labels.length === 0)
     throw new InvalidAddressError("namespace", "no labels", 'Name at least one: ["memories"].');
-  if (typeof key !== "string" || key === "" || !key.isWellFormed())
-    throw new InvalidAddressError("key", shown(key), "Keys are well-formed text, and not empty.");
-  return { namespace: labels, key };
+  return { namespace: labels, key: validId("key", key) };
 }
 
 function checkedLabels(field: string, labels: unknown): string[] {
   if (!Array.isArray(labels))
     throw new InvalidAddressError(field, kindOf(labels), 'Pass a list of labels: ["users", "anna"].');
   for (const label of labels as unknown[])
-    if (typeof label !== "string" || label === "" || label.includes("\0") || !label.isWellFormed())
-      throw new InvalidAddressError(
-        field,
-        shown(label),
-        "Labels are well-formed text without NUL, and not empty.",
-      );
+    if (validId(field, label).includes("\0"))
+      throw new InvalidAddressError(field, "text with NUL", "Labels have none.");
   const bytes = namespacePath(labels as string[]).length;
   if (bytes > maxNamespaceBytes)
     throw new InvalidAddressError(
