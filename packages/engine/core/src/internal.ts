@@ -1,6 +1,7 @@
 // For the packages that are released together with this one. Not versioned: anything may change in a patch.
 export { retentionNames } from "./maintenance/retentionOptions.ts";
 export { keepsItems } from "./contract/items.ts";
+export { keepsWorkspaces } from "./contract/workspaces.ts";
 export { configOf, validId } from "./saver/address.ts";
 export { answerWithin, endsWithin } from "./contract/answerWithin.ts";
 export { inParallel } from "./contract/inParallel.ts";

@@ -24,6 +24,18 @@ export {
   type ItemSearch,
   type StoredItem,
 } from "./contract/items.ts";
+export {
+  type Commit,
+  type Committed,
+  type ItemsAtQuery,
+  type LogEntry,
+  type LogQuery,
+  type VersionCheck,
+  type WorkspaceChange,
+  type WorkspaceKeeper,
+  type Workspaces,
+  type WorkspaceState,
+} from "./contract/workspaces.ts";
 export { tagKey } from "./contract/tagKey.ts";
 export {
   maxTagBytes,

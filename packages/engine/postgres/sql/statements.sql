@@ -335,22 +335,30 @@ select i.key, i.long_key, i.version::text, extract(epoch from i.created_at) * 10
 select :schema.change_items_1($1::jsonb, $2::bytea)
 
 -- name: searchItems
--- $1 and $2: the range of paths. $3: a jsonpath that the fields must meet. $4 and $5: only versions between these.
+-- $1 and $2: ranges of paths; $3 and $4: the range of them all. $5: a jsonpath that the fields must meet. $6 and $7: only versions between
+-- these. A path that goes on with an empty label isn't below the prefix.
 select n.path, i.key, i.long_key, i.version::text, extract(epoch from i.created_at) * 1000 as created_ms,
        extract(epoch from i.updated_at) * 1000 as updated_ms, i.value
   from :schema.items i
   join :schema.item_namespaces n using (ns)
- where n.path >= $1::bytea and n.path < $2::bytea
-   and i.fields @@ $3::jsonpath
-   and i.version < $4::bigint and i.version > $5::bigint
+ where n.path >= $3::bytea and n.path < $4::bytea and not (n.path >= $3::bytea || '\x00' and n.path < $3::bytea || '\x01')
+   and (cardinality($1::bytea[]) = 1 or exists (
+         select from unnest($1::bytea[], $2::bytea[]) as r (low, high)
+          where n.path >= r.low and n.path < r.high and not (n.path >= r.low || '\x00' and n.path < r.low || '\x01')))
+   and i.fields @@ $5::jsonpath
+   and i.version < $6::bigint and i.version > $7::bigint
    and (i.expires_at is null or i.expires_at > now())
  order by i.version desc
- limit $6::integer
+ limit $8::integer
 
 -- name: itemNamespaces
 select n.path
   from :schema.item_namespaces n
- where n.path >= $1::bytea and n.path < $2::bytea and n.path > $3::bytea
+ where n.path >= $3::bytea and n.path < $4::bytea and not (n.path >= $3::bytea || '\x00' and n.path < $3::bytea || '\x01')
+   and (cardinality($1::bytea[]) = 1 or exists (
+         select from unnest($1::bytea[], $2::bytea[]) as r (low, high)
+          where n.path >= r.low and n.path < r.high and not (n.path >= r.low || '\x00' and n.path < r.low || '\x01')))
+   and n.path > $5::bytea
    and exists (select from :schema.items i where i.ns = n.ns and (i.expires_at is null or i.expires_at > now()))
  order by n.path
- limit $4::integer
+ limit $6::integer

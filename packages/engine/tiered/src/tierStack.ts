@@ -11,6 +11,7 @@ import {
   copyByReading,
   keepsLeases,
   keepsItems,
+  keepsWorkspaces,
   keepsLocks,
   looksOnly,
   ownersOf,
@@ -37,6 +38,7 @@ import type {
   LayeredTier,
   LeaseKeeper,
   Items,
+  Workspaces,
   LockKeeper,
   ListedCheckpoint,
   ListQuery,
@@ -99,6 +101,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   readonly untagThread?: ThreadTagger["untagThread"];
   readonly threadTags?: ThreadTagger["threadTags"];
   readonly items?: Items;
+  readonly workspaces?: Workspaces;
   readonly archiveThread?: ThreadArchiver["archiveThread"];
   readonly restoreThread?: ThreadArchiver["restoreThread"];
   /** Every tier that may hold a part of a thread. Replicas aren't among them, because they follow the warm tier. */
@@ -168,6 +171,18 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
         change: (...args) => gate.run(() => items.change(...args)),
         search: (...args) => gate.run(() => items.search(...args)),
         namespaces: (...args) => gate.run(() => items.namespaces(...args)),
+      };
+    }
+    if (keepsWorkspaces(warm)) {
+      const { workspaces } = warm;
+      this.workspaces = {
+        commit: (...args) => gate.run(() => workspaces.commit(...args)),
+        log: (...args) => gate.run(() => workspaces.log(...args)),
+        itemsAt: (...args) => gate.run(() => workspaces.itemsAt(...args)),
+        list: (...args) => gate.run(() => workspaces.list(...args)),
+        trim: (...args) => gate.run(() => workspaces.trim(...args)),
+        delete: (...args) => gate.run(() => workspaces.delete(...args)),
+        ...(workspaces.changed !== undefined && { changed: (...args) => workspaces.changed!(...args) }),
       };
     }
     const archive = this.#archive;

@@ -38,8 +38,8 @@ export type FieldTest =
 
 /** Which items to search. */
 export interface ItemSearch {
-  /** The first labels of the namespaces. Empty: all namespaces. */
-  readonly prefix: readonly string[];
+  /** The first labels of the namespaces: items below any of these. None is the beginning of another. `[[]]`: all namespaces. */
+  readonly prefixes: readonly (readonly string[])[];
   /**
    * Items that don't pass these tests may be left out. A comparison with a number must not leave out those whose field is a string or [].
    */
@@ -53,7 +53,7 @@ export interface ItemSearch {
 
 /** Which namespaces to list. */
 export interface ItemNamespacesQuery {
-  readonly prefix: readonly string[];
+  readonly prefixes: readonly (readonly string[])[];
   /** Only namespaces that come after this one. */
   readonly after?: readonly string[] | undefined;
   readonly limit: number;
@@ -62,6 +62,9 @@ export interface ItemNamespacesQuery {
 /**
  * The items of a tier: what {@link TierStore} needs. Items whose time to live has passed are as good as deleted, though they may still take
  * up space. Nothing of a thread is an item, and deleting threads deletes no items. Each method is one round trip.
+ *
+ * A label is never empty in a namespace of a store. Namespaces that have an empty label belong to workspaces, and are below a prefix only
+ * if the prefix has the empty label too.
  */
 export interface Items {
   /** The items at these addresses, in the same order. */
@@ -86,6 +89,14 @@ export function keepsItems(tier: Tier): tier is Tier & ItemKeeper {
 
 /** The largest namespace, in bytes of UTF-8 with one more for each label: a database's index has to hold it. */
 export const maxNamespaceBytes = 2000;
+
+/**
+ * Whether a namespace, as text of {@link namespacePath} in latin1, is below a prefix. Empty labels begin another realm: the prefix has to
+ * name them.
+ */
+export function isBelow(path: string, prefix: string): boolean {
+  return path.startsWith(prefix) && path[prefix.length] !== "\0";
+}
 
 /** A namespace as bytes: each label's UTF-8 and a NUL. Namespaces that begin with certain labels begin with their bytes. */
 export function namespacePath(namespace: readonly string[]): Buffer {

@@ -145,7 +145,7 @@ export class TierStore extends BaseStore {
     const isAny = conditions.length === 0 && words === undefined;
     const first = isAny ? Math.min(offset + limit, largestPage) : firstPage;
     let passed = 0;
-    for await (const stored of this.#all({ prefix, tests }, first)) {
+    for await (const stored of this.#all({ prefixes: [prefix], tests }, first)) {
       if (isAny && passed < offset) {
         passed += 1;
         continue;
@@ -173,7 +173,7 @@ export class TierStore extends BaseStore {
    * All items of a search, newest change first. An item that is changed between two pages moves to the front, before what is still to be
    * read. So those that were changed meanwhile are read once more at the end, unless they were there already.
    */
-  async *#all(search: Pick<ItemSearch, "prefix" | "tests">, first: number): AsyncGenerator<StoredItem> {
+  async *#all(search: Pick<ItemSearch, "prefixes" | "tests">, first: number): AsyncGenerator<StoredItem> {
     const given = new Set<string>();
     let after: number | undefined;
     for (let pass = 0; pass < mostPasses; pass += 1) {
@@ -221,7 +221,7 @@ export class TierStore extends BaseStore {
   async *#allNamespaces(prefix: readonly string[]): AsyncGenerator<readonly string[]> {
     let after: readonly string[] | undefined;
     for (;;) {
-      const page = await this.#items.namespaces({ prefix, after, limit: largestPage });
+      const page = await this.#items.namespaces({ prefixes: [prefix], after, limit: largestPage });
       yield* page;
       if (page.length < largestPage) return;
       after = page.at(-1);

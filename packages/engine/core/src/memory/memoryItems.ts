@@ -1,4 +1,5 @@
 import {
+  isBelow,
   namespaceOfPath,
   namespacePath,
   type ItemAddress,
@@ -30,45 +31,62 @@ export class MemoryItems implements Items {
   }
 
   async read(addresses: readonly ItemAddress[]): Promise<(StoredItem | undefined)[]> {
-    return await this.#run("items.read", () =>
-      addresses.map(({ namespace, key }) => this.#live(this.#items.get(pathText(namespace))?.get(key))),
-    );
+    return await this.#run("items.read", () => addresses.map((at) => this.get(at)));
+  }
+
+  /** The item at an address, if there is one. */
+  get({ namespace, key }: ItemAddress): StoredItem | undefined {
+    return this.#live(this.#items.get(pathText(namespace))?.get(key));
+  }
+
+  /** A version larger than all before it. */
+  nextVersion(): number {
+    return (this.#version += 1);
+  }
+
+  /** Gives an item that is there a new time to live. */
+  touch({ namespace, key }: ItemAddress, ttlMs = Infinity): void {
+    const items = this.#items.get(pathText(namespace));
+    const item = this.#live(items?.get(key));
+    if (item !== undefined) items!.set(key, { ...item, expiresAtMs: this.#now() + ttlMs });
   }
 
   async change(changes: readonly ItemChange[]): Promise<void> {
-    await this.#run("items.change", () => this.#change(changes));
+    await this.#run("items.change", () => {
+      for (const change of changes) this.set(change, this.nextVersion());
+    });
   }
 
-  #change(changes: readonly ItemChange[]): void {
-    const now = this.#now();
-    for (const { namespace, key, value, ttlMs } of changes) {
-      const path = pathText(namespace);
-      const items = this.#items.get(path) ?? new Map<string, Kept>();
-      const before = this.#live(items.get(key));
-      if (value === undefined) items.delete(key);
-      else
-        items.set(key, {
-          namespace: [...namespace],
-          key,
-          value,
-          version: (this.#version += 1),
-          createdAtMs: before?.createdAtMs ?? now,
-          updatedAtMs: now,
-          expiresAtMs: now + (ttlMs ?? Infinity),
-        });
-      if (items.size === 0) this.#items.delete(path);
-      else this.#items.set(path, items);
-    }
+  /** Puts or deletes an item. */
+  set({ namespace, key, value, ttlMs }: ItemChange, version: number, now = this.#now()): void {
+    const path = pathText(namespace);
+    const items = this.#items.get(path) ?? new Map<string, Kept>();
+    const createdAtMs = this.#live(items.get(key))?.createdAtMs ?? now;
+    const expiresAtMs = this.#now() + (ttlMs ?? Infinity);
+    if (value === undefined) items.delete(key);
+    else
+      items.set(key, {
+        ...{ namespace: [...namespace], key, value, version },
+        ...{ createdAtMs, updatedAtMs: now, expiresAtMs },
+      });
+    if (items.size === 0) this.#items.delete(path);
+    else this.#items.set(path, items);
+  }
+
+  /** Deletes the items of namespaces that begin with certain labels, whatever follows. */
+  deleteBelow(prefix: readonly string[]): void {
+    const begins = pathText(prefix);
+    for (const path of this.#items.keys()) if (path.startsWith(begins)) this.#items.delete(path);
   }
 
   async search(search: ItemSearch): Promise<StoredItem[]> {
     return await this.#run("items.search", () => this.#search(search));
   }
 
-  #search({ prefix, before = Infinity, after = 0, limit }: ItemSearch): StoredItem[] {
-    const begins = pathText(prefix);
+  #search({ prefixes, before = Infinity, after = 0, limit }: ItemSearch): StoredItem[] {
+    const begins = prefixes.map(pathText);
     return Array.from(this.#items)
-      .filter(([path]) => path.startsWith(begins))
+      .filter(([path]) => begins.some((prefix) => isBelow(path, prefix)))
       .flatMap(([, items]) => [...items.values()])
       .filter((item) => item.version < before && item.version > after && this.#live(item) !== undefined)
       .sort((a, b) => b.version - a.version)
@@ -79,11 +97,13 @@ export class MemoryItems implements Items {
     return await this.#run("items.namespaces", () => this.#namespaces(query));
   }
 
-  #namespaces({ prefix, after, limit }: ItemNamespacesQuery): string[][] {
-    const begins = pathText(prefix);
+  #namespaces({ prefixes, after, limit }: ItemNamespacesQuery): string[][] {
+    const begins = prefixes.map(pathText);
     const last = after === undefined ? "" : pathText(after);
     const isListed = (path: string, items: ReadonlyMap<string, Kept>): boolean =>
-      path.startsWith(begins) && path > last && [...items.values()].some((item) => this.#live(item));
+      begins.some((prefix) => isBelow(path, prefix)) &&
+      path > last &&
+      [...items.values()].some((item) => this.#live(item));
     return Array.from(this.#items)
       .flatMap(([path, items]) => (isListed(path, items) ? [path] : []))
       .sort((a, b) => (a < b ? -1 : 1))
@@ -106,6 +126,7 @@ export class MemoryItems implements Items {
   }
 }
 
-function pathText(namespace: readonly string[]): string {
+/** A namespace as text that sorts as its bytes do. */
+export function pathText(namespace: readonly string[]): string {
   return namespacePath(namespace).toString("latin1");
 }

@@ -33,6 +33,8 @@ import type {
 } from "../contract/tier.ts";
 import type { ItemKeeper } from "../contract/items.ts";
 import { MemoryItems } from "./memoryItems.ts";
+import type { WorkspaceKeeper } from "../contract/workspaces.ts";
+import { MemoryWorkspaces } from "./memoryWorkspaces.ts";
 import { MemoryLocks } from "./memoryLocks.ts";
 import { diagnoseMemory } from "../operations/diagnoseMemory.ts";
 import type {
@@ -130,6 +132,7 @@ export class MemoryTier
     LockKeeper,
     UnchangedDeleter,
     ItemKeeper,
+    WorkspaceKeeper,
     ArchiveSource,
     BytesReplacer,
     ThreadTagger,
@@ -145,6 +148,7 @@ export class MemoryTier
     },
   ];
   readonly items: MemoryItems;
+  readonly workspaces: MemoryWorkspaces;
   readonly #kept = new Map<string, Thread>();
   /** Threads without a checkpoint, and when they were last written or tagged (milliseconds since 1970), longest ago first. */
   readonly #headless = new Map<string, number>();
@@ -159,12 +163,13 @@ export class MemoryTier
   constructor(now: () => number = Date.now) {
     this.#now = now;
     this.#locks = new MemoryLocks(now);
-    this.items = new MemoryItems(now, (method, work) =>
+    const run = <T>(method: string, work: () => T): Promise<T> =>
       this.#calls.run(method, undefined, async () => {
         this.#refuseIfEnded();
         return work();
-      }),
-    );
+      });
+    this.items = new MemoryItems(now, run);
+    this.workspaces = new MemoryWorkspaces(this.items, now, run);
   }
 
   /** Every method of threads goes through here, so that none works after {@link end}. */

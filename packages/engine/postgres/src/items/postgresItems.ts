@@ -59,17 +59,16 @@ export class PostgresItems implements Items {
     await this.#run(this.#sql.changeItems, [JSON.stringify(rows), contents.value()]);
   }
 
-  async search({ prefix, tests, before, after, limit }: ItemSearch): Promise<StoredItem[]> {
-    const [from, to] = rangeOf(prefix);
+  async search({ prefixes, tests, before, after, limit }: ItemSearch): Promise<StoredItem[]> {
     const path = tests.length === 0 ? "true" : tests.map(jsonPath).join(" && ");
-    const values = [from, to, path, before ?? "9223372036854775807", after ?? 0, limit];
+    const values = [...rangesOf(prefixes), path, before ?? "9223372036854775807", after ?? 0, limit];
     const rows = await this.#run(this.#sql.searchItems, values);
     const keys = new KeyReader();
     return rows.map((row) => itemOf(row, namespaceOfPath(row["path"] as Uint8Array), keys));
   }
 
-  async namespaces({ prefix, after, limit }: ItemNamespacesQuery): Promise<string[][]> {
-    const values = [...rangeOf(prefix), namespacePath(after ?? []), limit];
+  async namespaces({ prefixes, after, limit }: ItemNamespacesQuery): Promise<string[][]> {
+    const values = [...rangesOf(prefixes), namespacePath(after ?? []), limit];
     const rows = await this.#run(this.#sql.itemNamespaces, values);
     return rows.map(({ path }) => namespaceOfPath(path as Uint8Array));
   }
@@ -77,6 +76,15 @@ export class PostgresItems implements Items {
   async #run(statement: Statement, values: readonly unknown[]): Promise<PgResult["rows"]> {
     return (await this.#executor.run({ ...statement, values })).rows;
   }
+}
+
+/** The ranges of paths that begin with certain labels: where they begin and end, each and together. */
+export function rangesOf(
+  prefixes: readonly (readonly string[])[],
+): [from: Buffer[], to: Buffer[], first: Buffer, last: Buffer] {
+  const ranges = prefixes.map(rangeOf).toSorted(([a], [b]) => Buffer.compare(a, b));
+  const [from, to] = [ranges.map((range) => range[0]), ranges.map((range) => range[1])];
+  return [from, to, from[0]!, to.at(-1)!];
 }
 
 /** The paths that begin with certain labels: from the first to before the second. */

@@ -1,0 +1,126 @@
+import type { ItemAddress, ItemChange, StoredItem } from "./items.ts";
+import type { Tier } from "./tier.ts";
+
+/** A change of a workspace. The namespace is one of the workspace. */
+export interface WorkspaceChange extends ItemChange {
+  /** What the log says of the change: who made it, and why. Absent: the log doesn't have the change. */
+  readonly note?: Uint8Array | undefined;
+  /**
+   * "message": only the log has it, so it has a note and may have any key. "touch": the item that is there gets a new time to live, and
+   * keeps its value and its version. Default: puts or deletes the item.
+   */
+  readonly as?: "message" | "touch" | undefined;
+}
+
+/** An item that has to be there at this version when a commit is made; with 0, it has to be absent. */
+export interface VersionCheck extends ItemAddress {
+  readonly version: number;
+}
+
+/** Changes that are made together, all or none. No two of them have the same address, messages aside. */
+export interface Commit {
+  /** 32 hexadecimal digits that no other commit has. */
+  readonly id: string;
+  readonly checks: readonly VersionCheck[];
+  readonly changes: readonly WorkspaceChange[];
+}
+
+/** What became of a commit. */
+export type Committed =
+  | {
+      /** The versions that the changes got, in their order. 0 for a touch, and for a deletion without a note. */
+      readonly versions: readonly number[];
+      /** Milliseconds since 1970, by the tier's clock; never smaller than that of an earlier commit of the workspace. */
+      readonly atMs: number;
+    }
+  /** Which of the checks failed, by their places. Nothing was done. */
+  | { readonly failed: readonly number[] };
+
+/** A change as the log has it. */
+export interface LogEntry extends ItemAddress {
+  readonly version: number;
+  readonly atMs: number;
+  readonly kind: "put" | "delete" | "message";
+  readonly note: Uint8Array;
+  /** The encoded value of an item or message. Absent in a deletion. */
+  readonly value?: Uint8Array | undefined;
+}
+
+/** Which entries of a log to read. */
+export interface LogQuery {
+  /** Only entries below one of these; none is the beginning of another. `[[]]`: all. */
+  readonly prefixes: readonly (readonly string[])[];
+  /** Only entries of this key, in the namespace that is the only prefix. */
+  readonly key?: string | undefined;
+  /** Only entries with a larger version. Default 0. */
+  readonly after?: number | undefined;
+  /** Only entries with a smaller version. */
+  readonly before?: number | undefined;
+  /** Only entries made until then, in milliseconds since 1970. */
+  readonly untilMs?: number | undefined;
+  /** Default: oldest first. */
+  readonly newestFirst?: boolean | undefined;
+  readonly limit: number;
+}
+
+/** The state of a workspace. */
+export interface WorkspaceState {
+  /** The version of the newest entry of the log; 0 without one. */
+  readonly version: number;
+  /** Entries up to this version were removed by {@link Workspaces.trim}, apart from those of items as they are. */
+  readonly trimmed: number;
+}
+
+/** Items as they were at a version. */
+export interface ItemsAtQuery {
+  readonly version: number;
+  readonly prefixes: readonly (readonly string[])[];
+  /** Only items after this one, in the order of namespace and key. */
+  readonly after?: ItemAddress | undefined;
+  readonly limit: number;
+}
+
+/**
+ * Workspaces of a tier: items with a log. The items of a workspace are those of {@link Items} whose namespaces begin with `""` and the
+ * workspace's name; here, addresses leave these two labels out. A workspace begins with its first commit. Its commits are made one after
+ * another, so that versions grow in the order in which they can be seen: who has read the log up to a version misses nothing before it.
+ */
+export interface Workspaces {
+  /**
+   * Makes commits, each on its own, in their order.
+   * @param options `isRepeat`: a commit whose id is among the newest 10,000 entries of the log was made already; it is answered as then
+   */
+  commit(
+    workspace: string,
+    commits: readonly Commit[],
+    options?: { readonly isRepeat?: boolean },
+  ): Promise<readonly Committed[]>;
+  /** Entries, and the state in which they were read. */
+  log(
+    workspace: string,
+    query: LogQuery,
+  ): Promise<WorkspaceState & { readonly entries: readonly LogEntry[] }>;
+  /** Items in the order of the UTF-8 of their labels and keys. Those that had a time to live are left out if it has passed by now. */
+  itemsAt(workspace: string, query: ItemsAtQuery): Promise<readonly StoredItem[]>;
+  /** Names of workspaces, in the order of their UTF-8. */
+  list(query: { readonly after?: string | undefined; readonly limit: number }): Promise<readonly string[]>;
+  /** Removes entries up to a version, at most 1,000 of them, apart from those that items still have. Returns how many. */
+  trim(workspace: string, version: number): Promise<number>;
+  /** Deletes a workspace with its items and its log, if its newest version is this one. Returns whether it did. */
+  delete(workspace: string, version: number): Promise<boolean>;
+  /**
+   * Resolves soon after a commit of the workspace, or sooner. Others may miss that, so readers also look from time to time.
+   * Absent: readers only look.
+   */
+  changed?(workspace: string, signal: AbortSignal): Promise<void>;
+}
+
+/** A tier that keeps workspaces. */
+export interface WorkspaceKeeper {
+  readonly workspaces: Workspaces;
+}
+
+/** Whether a tier is a {@link WorkspaceKeeper}. */
+export function keepsWorkspaces(tier: Tier): tier is Tier & WorkspaceKeeper {
+  return (tier as Partial<WorkspaceKeeper>).workspaces !== undefined;
+}

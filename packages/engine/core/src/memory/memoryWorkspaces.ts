@@ -1,0 +1,222 @@
+import { isBelow, type ItemAddress, type StoredItem } from "../contract/items.ts";
+import type {
+  Commit,
+  Committed,
+  ItemsAtQuery,
+  LogEntry,
+  LogQuery,
+  WorkspaceChange,
+  Workspaces,
+  WorkspaceState,
+} from "../contract/workspaces.ts";
+import { pathText, type MemoryItems } from "./memoryItems.ts";
+
+type Run = <T>(method: string, work: () => T) => Promise<T>;
+
+/** How many entries of a log are searched for a commit that is repeated. */
+const repeatWithin = 10_000;
+
+/** How many entries are trimmed at a time. */
+const trimmedAtOnce = 1000;
+
+interface Entry extends LogEntry {
+  readonly commit: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+interface Workspace {
+  log: Entry[];
+  version: number;
+  trimmed: number;
+  atMs: number;
+}
+
+/** The workspaces of a {@link MemoryTier}. */
+export class MemoryWorkspaces implements Workspaces {
+  readonly #items: MemoryItems;
+  readonly #now: () => number;
+  readonly #run: Run;
+  readonly #workspaces = new Map<string, Workspace>();
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  /** @param run makes a call of the tier, or refuses it after the end */
+  constructor(items: MemoryItems, now: () => number, run: Run) {
+    this.#items = items;
+    this.#now = now;
+    this.#run = run;
+  }
+
+  async commit(
+    name: string,
+    commits: readonly Commit[],
+    { isRepeat = false }: { readonly isRepeat?: boolean } = {},
+  ): Promise<Committed[]> {
+    return await this.#run("workspaces.commit", () =>
+      commits.map((commit) => this.#commit(name, commit, isRepeat)),
+    );
+  }
+
+  #commit(name: string, { id, checks, changes }: Commit, isRepeat: boolean): Committed {
+    const workspace = this.#workspaces.get(name) ?? { log: [], version: 0, trimmed: 0, atMs: 0 };
+    if (isRepeat) {
+      const made = workspace.log.slice(-repeatWithin).filter(({ commit }) => commit === id);
+      if (made.length > 0) return { versions: versionsAgain(changes, made), atMs: made[0]!.atMs };
+    }
+    const failed = checks.flatMap((check, place) =>
+      (this.#items.get(within(name, check))?.version ?? 0) === check.version ? [] : [place],
+    );
+    if (failed.length > 0) return { failed };
+    this.#workspaces.set(name, workspace);
+    const atMs = Math.max(this.#now(), workspace.atMs);
+    workspace.atMs = atMs;
+    const versions = changes.map((change) => this.#change(name, workspace, id, change, atMs));
+    for (const wake of this.#waiting.get(name) ?? []) wake();
+    this.#waiting.delete(name);
+    return { versions, atMs };
+  }
+
+  #change(name: string, workspace: Workspace, commit: string, change: WorkspaceChange, atMs: number): number {
+    const at = within(name, change);
+    if (change.as === "touch") {
+      this.#items.touch(at, change.ttlMs);
+      return 0;
+    }
+    const { namespace, key, note, value, ttlMs } = change;
+    if (note === undefined && value === undefined) {
+      this.#items.set({ ...at }, 0);
+      return 0;
+    }
+    const version = this.#items.nextVersion();
+    if (change.as !== "message") this.#items.set({ ...at, value, ttlMs }, version, atMs);
+    if (note === undefined) return version;
+    const kind = change.as ?? (value === undefined ? "delete" : "put");
+    const createdAtMs = this.#items.get(at)?.createdAtMs ?? atMs;
+    const expiresAtMs = this.#now() + (ttlMs ?? Infinity);
+    workspace.log.push({
+      ...{ namespace: [...namespace], key, version, atMs, kind, note, value, commit },
+      ...{ createdAtMs, expiresAtMs },
+    });
+    workspace.version = version;
+    return version;
+  }
+
+  async log(name: string, query: LogQuery): Promise<WorkspaceState & { entries: LogEntry[] }> {
+    return await this.#run("workspaces.log", () => {
+      const { log = [], version = 0, trimmed = 0 } = this.#workspaces.get(name) ?? {};
+      const { after = 0, before = Infinity, untilMs = Infinity, limit } = query;
+      const { isMatch } = matching(query);
+      const found = log.filter(
+        (entry) => entry.version > after && entry.version < before && entry.atMs <= untilMs && isMatch(entry),
+      );
+      if (query.newestFirst === true) found.reverse();
+      return { version, trimmed, entries: found.slice(0, limit) };
+    });
+  }
+
+  async itemsAt(name: string, { version, after, limit, prefixes }: ItemsAtQuery): Promise<StoredItem[]> {
+    return await this.#run("workspaces.itemsAt", () => {
+      const begins = prefixes.map(pathText);
+      const newest = new Map<string, Entry>();
+      for (const entry of this.#workspaces.get(name)?.log ?? []) {
+        const path = pathText(entry.namespace);
+        if (entry.version > version || entry.kind === "message") continue;
+        if (begins.some((prefix) => isBelow(path, prefix))) newest.set(orderOf(entry), entry);
+      }
+      const last = after === undefined ? "" : orderOf(after);
+      return Array.from(newest)
+        .filter(
+          ([order, { kind, expiresAtMs }]) => order > last && kind === "put" && expiresAtMs > this.#now(),
+        )
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .slice(0, limit)
+        .map(([, { namespace, key, value, version: of, createdAtMs, atMs }]) => ({
+          ...{ namespace, key, value: value!, version: of, createdAtMs, updatedAtMs: atMs },
+        }));
+    });
+  }
+
+  async list({
+    after = "",
+    limit,
+  }: {
+    readonly after?: string | undefined;
+    readonly limit: number;
+  }): Promise<string[]> {
+    return await this.#run("workspaces.list", () =>
+      Array.from(this.#workspaces.keys(), (name) => ({ name, order: pathText([name]) }))
+        .filter(({ order }) => order > pathText([after]))
+        .sort((a, b) => (a.order < b.order ? -1 : 1))
+        .slice(0, limit)
+        .map(({ name }) => name),
+    );
+  }
+
+  async trim(name: string, version: number): Promise<number> {
+    return await this.#run("workspaces.trim", () => {
+      const workspace = this.#workspaces.get(name);
+      if (workspace === undefined) return 0;
+      const old = workspace.log.filter(
+        (entry) =>
+          entry.version <= version && this.#items.get(within(name, entry))?.version !== entry.version,
+      );
+      const gone = new Set(old.slice(0, trimmedAtOnce));
+      workspace.log = workspace.log.filter((entry) => !gone.has(entry));
+      const trimmed = old.length > trimmedAtOnce ? old[trimmedAtOnce - 1]!.version : version;
+      workspace.trimmed = Math.max(workspace.trimmed, Math.min(trimmed, workspace.version));
+      return gone.size;
+    });
+  }
+
+  async delete(name: string, version: number): Promise<boolean> {
+    return await this.#run("workspaces.delete", () => {
+      if (this.#workspaces.get(name)?.version !== version) return false;
+      this.#workspaces.delete(name);
+      this.#items.deleteBelow(["", name]);
+      return true;
+    });
+  }
+
+  async changed(name: string, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const waiting = this.#waiting.get(name) ?? new Set();
+    this.#waiting.set(name, waiting);
+    const stopped = new AbortController();
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        waiting.delete(end);
+        resolve();
+      };
+      waiting.add(end);
+      signal.addEventListener("abort", end, { once: true, signal: stopped.signal });
+    });
+    stopped.abort();
+    if (waiting.size === 0 && this.#waiting.get(name) === waiting) this.#waiting.delete(name);
+  }
+}
+
+/** An address of a workspace as one of {@link Items}. */
+function within(name: string, { namespace, key }: ItemAddress): ItemAddress {
+  return { namespace: ["", name, ...namespace], key };
+}
+
+function orderOf({ namespace, key }: ItemAddress): string {
+  return `${pathText(namespace)}\0${Buffer.from(key).toString("latin1")}`;
+}
+
+function matching({ prefixes, key }: LogQuery): { isMatch(entry: LogEntry): boolean } {
+  const begins = prefixes.map(pathText);
+  return {
+    isMatch(entry) {
+      const path = pathText(entry.namespace);
+      if (key !== undefined) return path === begins[0] && entry.key === key;
+      return begins.some((prefix) => path.startsWith(prefix));
+    },
+  };
+}
+
+/** The versions of a commit that was made before. Those of changes that the log doesn't have are unknown: 0. */
+function versionsAgain(changes: readonly WorkspaceChange[], made: readonly Entry[]): number[] {
+  const left = [...made];
+  return changes.map(({ note }) => (note === undefined ? 0 : (left.shift()?.version ?? 0)));
+}
