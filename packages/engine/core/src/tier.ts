@@ -26,9 +26,9 @@ export {
 } from "./contract/items.ts";
 export {
   type Commit,
-  type Committed,
+  type CommitResult,
   type ItemsAtQuery,
-  type LogEntry,
+  type LoggedChange,
   type LogQuery,
   type VersionCheck,
   type WorkspaceChange,

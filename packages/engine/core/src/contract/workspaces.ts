@@ -26,7 +26,7 @@ export interface Commit {
 }
 
 /** What became of a commit. */
-export type Committed =
+export type CommitResult =
   | {
       /** The versions that the changes got, in their order. 0 for a touch, and for a deletion without a note. */
       readonly versions: readonly number[];
@@ -37,7 +37,7 @@ export type Committed =
   | { readonly failed: readonly number[] };
 
 /** A change as the log has it. */
-export interface LogEntry extends ItemAddress {
+export interface LoggedChange extends ItemAddress {
   readonly version: number;
   readonly atMs: number;
   readonly kind: "put" | "delete" | "message";
@@ -94,12 +94,12 @@ export interface Workspaces {
     workspace: string,
     commits: readonly Commit[],
     options?: { readonly isRepeat?: boolean },
-  ): Promise<readonly Committed[]>;
+  ): Promise<readonly CommitResult[]>;
   /** Entries, and the state in which they were read. */
   log(
     workspace: string,
     query: LogQuery,
-  ): Promise<WorkspaceState & { readonly entries: readonly LogEntry[] }>;
+  ): Promise<WorkspaceState & { readonly entries: readonly LoggedChange[] }>;
   /** Items in the order of the UTF-8 of their labels and keys. Those that had a time to live are left out if it has passed by now. */
   itemsAt(workspace: string, query: ItemsAtQuery): Promise<readonly StoredItem[]>;
   /** Names of workspaces, in the order of their UTF-8. */

@@ -1,9 +1,9 @@
 import { isBelow, type ItemAddress, type StoredItem } from "../contract/items.ts";
 import type {
   Commit,
-  Committed,
+  CommitResult,
   ItemsAtQuery,
-  LogEntry,
+  LoggedChange,
   LogQuery,
   WorkspaceChange,
   Workspaces,
@@ -19,7 +19,7 @@ const repeatWithin = 10_000;
 /** How many entries are trimmed at a time. */
 const trimmedAtOnce = 1000;
 
-interface Entry extends LogEntry {
+interface Entry extends LoggedChange {
   readonly commit: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
@@ -51,13 +51,13 @@ export class MemoryWorkspaces implements Workspaces {
     name: string,
     commits: readonly Commit[],
     { isRepeat = false }: { readonly isRepeat?: boolean } = {},
-  ): Promise<Committed[]> {
+  ): Promise<CommitResult[]> {
     return await this.#run("workspaces.commit", () =>
       commits.map((commit) => this.#commit(name, commit, isRepeat)),
     );
   }
 
-  #commit(name: string, { id, checks, changes }: Commit, isRepeat: boolean): Committed {
+  #commit(name: string, { id, checks, changes }: Commit, isRepeat: boolean): CommitResult {
     const workspace = this.#workspaces.get(name) ?? { log: [], version: 0, trimmed: 0, atMs: 0 };
     if (isRepeat) {
       const made = workspace.log.slice(-repeatWithin).filter(({ commit }) => commit === id);
@@ -101,7 +101,7 @@ export class MemoryWorkspaces implements Workspaces {
     return version;
   }
 
-  async log(name: string, query: LogQuery): Promise<WorkspaceState & { entries: LogEntry[] }> {
+  async log(name: string, query: LogQuery): Promise<WorkspaceState & { entries: LoggedChange[] }> {
     return await this.#run("workspaces.log", () => {
       const { log = [], version = 0, trimmed = 0 } = this.#workspaces.get(name) ?? {};
       const { after = 0, before = Infinity, untilMs = Infinity, limit } = query;
@@ -204,7 +204,7 @@ function orderOf({ namespace, key }: ItemAddress): string {
   return `${pathText(namespace)}\0${Buffer.from(key).toString("latin1")}`;
 }
 
-function matching({ prefixes, key }: LogQuery): { isMatch(entry: LogEntry): boolean } {
+function matching({ prefixes, key }: LogQuery): { isMatch(entry: LoggedChange): boolean } {
   const begins = prefixes.map(pathText);
   return {
     isMatch(entry) {
