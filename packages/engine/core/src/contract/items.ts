@@ -15,6 +15,8 @@ export interface StoredItem extends ItemAddress {
   /** Milliseconds since 1970, by the tier's clock. */
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+  /** What the log of a workspace says of its last change; see WorkspaceChange. */
+  readonly note?: Uint8Array | undefined;
 }
 
 /** What a tier knows of a field of a value: the scalar, or [] if it is something else or long. */

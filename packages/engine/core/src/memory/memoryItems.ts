@@ -1,3 +1,4 @@
+import type { WorkspaceChange } from "../contract/workspaces.ts";
 import {
   isBelow,
   namespaceOfPath,
@@ -58,7 +59,7 @@ export class MemoryItems implements Items {
   }
 
   /** Puts or deletes an item. */
-  set({ namespace, key, value, ttlMs }: ItemChange, version: number, now = this.#now()): void {
+  set({ namespace, key, value, ttlMs, note }: WorkspaceChange, version: number, now = this.#now()): void {
     const path = pathText(namespace);
     const items = this.#items.get(path) ?? new Map<string, Kept>();
     const createdAtMs = this.#live(items.get(key))?.createdAtMs ?? now;
@@ -67,7 +68,7 @@ export class MemoryItems implements Items {
     else
       items.set(key, {
         ...{ namespace: [...namespace], key, value, version },
-        ...{ createdAtMs, updatedAtMs: now, expiresAtMs },
+        ...{ createdAtMs, updatedAtMs: now, expiresAtMs, note },
       });
     if (items.size === 0) this.#items.delete(path);
     else this.#items.set(path, items);

@@ -88,7 +88,7 @@ export class MemoryWorkspaces implements Workspaces {
       return 0;
     }
     const version = this.#items.nextVersion();
-    if (change.as !== "message") this.#items.set({ ...at, value, ttlMs }, version, atMs);
+    if (change.as !== "message") this.#items.set({ ...at, value, ttlMs, note }, version, atMs);
     if (note === undefined) return version;
     const kind = change.as ?? (value === undefined ? "delete" : "put");
     const createdAtMs = this.#items.get(at)?.createdAtMs ?? atMs;
@@ -130,8 +130,8 @@ export class MemoryWorkspaces implements Workspaces {
         )
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .slice(0, limit)
-        .map(([, { namespace, key, value, version: of, createdAtMs, atMs }]) => ({
-          ...{ namespace, key, value: value!, version: of, createdAtMs, updatedAtMs: atMs },
+        .map(([, { namespace, key, value, version: of, createdAtMs, atMs, note }]) => ({
+          ...{ namespace, key, value: value!, version: of, createdAtMs, updatedAtMs: atMs, note },
         }));
     });
   }
