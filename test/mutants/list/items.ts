@@ -134,4 +134,14 @@ export const itemMutants: readonly Mutant[] = [
     tests: memory,
     name: "wrong call",
   },
+  {
+    id: "it30",
+    kind: "guard",
+    what: "a page of a search has hundreds of large values",
+    file: "packages/engine/postgres/sql/statements.sql",
+    find: "place = 1 or bytes <= $9::bigint",
+    replace: "place = 1 or bytes <= 1e9 * $9::bigint",
+    tests: postgres,
+    name: "bounded number of bytes",
+  },
 ];

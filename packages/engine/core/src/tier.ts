@@ -21,6 +21,7 @@ export {
   type ItemKeeper,
   type Items,
   type ItemNamespacesQuery,
+  type ItemPage,
   type ItemSearch,
   type StoredItem,
 } from "./contract/items.ts";

@@ -336,20 +336,28 @@ select :schema.change_items_1($1::jsonb, $2::bytea)
 
 -- name: searchItems
 -- $1 and $2: ranges of paths; $3 and $4: the range of them all. $5: a jsonpath that the fields must meet. $6 and $7: only versions between
--- these. A path that goes on with an empty label isn't below the prefix.
-select n.path, i.key, i.long_key, i.version::text, extract(epoch from i.created_at) * 1000 as created_ms,
-       extract(epoch from i.updated_at) * 1000 as updated_ms, i.value
-  from :schema.items i
-  join :schema.item_namespaces n using (ns)
- where n.path >= $3::bytea and n.path < $4::bytea and not (n.path >= $3::bytea || '\x00' and n.path < $3::bytea || '\x01')
-   and (cardinality($1::bytea[]) = 1 or exists (
-         select from unnest($1::bytea[], $2::bytea[]) as r (low, high)
-          where n.path >= r.low and n.path < r.high and not (n.path >= r.low || '\x00' and n.path < r.low || '\x01')))
-   and i.fields @@ $5::jsonpath
-   and i.version < $6::bigint and i.version > $7::bigint
-   and (i.expires_at is null or i.expires_at > now())
- order by i.version desc
- limit $8::integer
+-- these. $9: how many bytes of values; the first may have more. found: how many were found, with those that are too many bytes. Their
+-- values aren't read. A path that goes on with an empty label isn't below the prefix.
+select path, key, long_key, version::text, extract(epoch from created_at) * 1000 as created_ms,
+       extract(epoch from updated_at) * 1000 as updated_ms, value, found::integer
+  from (select f.*, count(*) over () as found, row_number() over newest as place, sum(octet_length(value)) over newest as bytes
+          from (select n.path, i.key, i.long_key, i.version, i.created_at, i.updated_at, i.value
+                  from :schema.items i
+                  join :schema.item_namespaces n using (ns)
+                 where n.path >= $3::bytea and n.path < $4::bytea
+                   and not (n.path >= $3::bytea || '\x00' and n.path < $3::bytea || '\x01')
+                   and (cardinality($1::bytea[]) = 1 or exists (
+                         select from unnest($1::bytea[], $2::bytea[]) as r (low, high)
+                          where n.path >= r.low and n.path < r.high
+                            and not (n.path >= r.low || '\x00' and n.path < r.low || '\x01')))
+                   and i.fields @@ $5::jsonpath
+                   and i.version < $6::bigint and i.version > $7::bigint
+                   and (i.expires_at is null or i.expires_at > now())
+                 order by i.version desc
+                 limit $8::integer) f
+        window newest as (order by version desc)) p
+ where place = 1 or bytes <= $9::bigint
+ order by p.version desc
 
 -- name: itemNamespaces
 select n.path

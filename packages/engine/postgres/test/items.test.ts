@@ -1,4 +1,5 @@
-import { PostgresSaver } from "@stratigraph/postgres";
+import { PostgresSaver, type PostgresTier } from "@stratigraph/postgres";
+import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { query } from "../../../../test/servers/postgres.ts";
 import { embeddedFolder, freshDatabase } from "../../../../test/servers/shared.ts";
@@ -168,4 +169,25 @@ test("a changed byte, and a value that was moved to another item, is CORRUPT and
     await query(database.url, flip);
   }
   expect(await store.search(["b"])).toHaveLength(1);
+});
+
+test("a page of a search has a bounded number of bytes, and pages join", async () => {
+  const { saver } = await openPair();
+  const store = saver.store();
+  const sizes = [1, 3, 9, 3, 3, 3, 0, 10, 4, 4, 1];
+  const [megabyte, count] = [1024 * 1024, sizes.length];
+  for (const [n, size] of sizes.entries())
+    await store.put(["large"], `k${n}`, { n, bytes: randomBytes(size * megabyte) });
+  const { items } = saver.tier as PostgresTier;
+  const pages: number[][] = [];
+  let before: number | undefined;
+  for (let more = true; more;) {
+    const page = await items.search({ prefixes: [["large"]], tests: [], before, limit: 4 });
+    pages.push(page.items.map(({ key }) => Number(key.slice(1))));
+    ({ more } = page);
+    before = page.items.at(-1)?.version;
+  }
+  expect(pages).toEqual([[10, 9], [8], [7], [6, 5, 4], [3], [2], [1, 0]]);
+  const found = await store.search(["large"], { filter: { n: { $gte: 0 } }, limit: count });
+  expect(found.map(({ value }) => value["n"])).toEqual(sizes.map((_, n) => count - 1 - n));
 });

@@ -53,6 +53,14 @@ export interface ItemSearch {
   readonly limit: number;
 }
 
+/** What a tier found of a search. */
+export interface ItemPage {
+  /** Largest version first. Fewer than the limit if their values are large: then at least one. */
+  readonly items: readonly StoredItem[];
+  /** Whether there may be more, with smaller versions. */
+  readonly more: boolean;
+}
+
 /** Which namespaces to list. */
 export interface ItemNamespacesQuery {
   readonly prefixes: readonly (readonly string[])[];
@@ -73,8 +81,8 @@ export interface Items {
   read(addresses: readonly ItemAddress[]): Promise<readonly (StoredItem | undefined)[]>;
   /** Changes items, all or none of them. No two changes have the same address. */
   change(changes: readonly ItemChange[]): Promise<void>;
-  /** The items with the largest versions, largest first. */
-  search(search: ItemSearch): Promise<readonly StoredItem[]>;
+  /** The items with the largest versions. */
+  search(search: ItemSearch): Promise<ItemPage>;
   /** Namespaces that have items, in the order of the UTF-8 of their labels. */
   namespaces(query: ItemNamespacesQuery): Promise<readonly (readonly string[])[]>;
 }

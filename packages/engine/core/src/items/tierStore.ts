@@ -180,18 +180,17 @@ export class TierStore extends BaseStore {
       let before: number | undefined;
       let newest: number | undefined;
       for (let limit = first; ; limit = Math.min(limit * 2, largestPage)) {
-        const page = await this.#items.search({ ...search, before, after, limit });
-        const isLast = page.length < limit;
+        const { items, more } = await this.#items.search({ ...search, before, after, limit });
         // Nothing can have moved before the only page.
-        if (isLast && pass === 0 && before === undefined) return yield* page;
-        newest ??= page[0]?.version;
-        for (const item of page) {
+        if (!more && pass === 0 && before === undefined) return yield* items;
+        newest ??= items[0]?.version;
+        for (const item of items) {
           const address = addressText(item);
           if (!given.has(address)) yield item;
           given.add(address);
         }
-        if (isLast) break;
-        before = page.at(-1)!.version;
+        if (!more) break;
+        before = items.at(-1)!.version;
       }
       if (newest === undefined) return;
       after = newest;

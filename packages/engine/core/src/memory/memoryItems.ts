@@ -6,6 +6,7 @@ import {
   type ItemAddress,
   type ItemChange,
   type ItemNamespacesQuery,
+  type ItemPage,
   type ItemSearch,
   type Items,
   type StoredItem,
@@ -80,18 +81,19 @@ export class MemoryItems implements Items {
     for (const path of this.#items.keys()) if (path.startsWith(begins)) this.#items.delete(path);
   }
 
-  async search(search: ItemSearch): Promise<StoredItem[]> {
+  async search(search: ItemSearch): Promise<ItemPage> {
     return await this.#run("items.search", () => this.#search(search));
   }
 
-  #search({ prefixes, before = Infinity, after = 0, limit }: ItemSearch): StoredItem[] {
+  #search({ prefixes, before = Infinity, after = 0, limit }: ItemSearch): ItemPage {
     const begins = prefixes.map(pathText);
-    return Array.from(this.#items)
+    const items = Array.from(this.#items)
       .filter(([path]) => begins.some((prefix) => isBelow(path, prefix)))
       .flatMap(([, items]) => [...items.values()])
       .filter((item) => item.version < before && item.version > after && this.#live(item) !== undefined)
       .sort((a, b) => b.version - a.version)
       .slice(0, limit);
+    return { items, more: items.length === limit };
   }
 
   async namespaces(query: ItemNamespacesQuery): Promise<string[][]> {

@@ -5,6 +5,7 @@ import {
   type ItemAddress,
   type ItemChange,
   type ItemNamespacesQuery,
+  type ItemPage,
   type ItemSearch,
   type Items,
   type StoredItem,
@@ -21,6 +22,9 @@ type ItemStatements = Readonly<
 
 /** A path that comes after all others. */
 const lastPath = Buffer.from([0xff]);
+
+/** How many bytes of values a page of a search has at most, unless it is one item. */
+const pageBytes = 8 * 1024 * 1024;
 
 /** The items of a schema. */
 export class PostgresItems implements Items {
@@ -59,12 +63,21 @@ export class PostgresItems implements Items {
     await this.#run(this.#sql.changeItems, [JSON.stringify(rows), contents.value()]);
   }
 
-  async search({ prefixes, tests, before, after, limit }: ItemSearch): Promise<StoredItem[]> {
+  async search({ prefixes, tests, before, after, limit }: ItemSearch): Promise<ItemPage> {
     const path = tests.length === 0 ? "true" : tests.map(jsonPath).join(" && ");
-    const values = [...rangesOf(prefixes), path, before ?? "9223372036854775807", after ?? 0, limit];
+    const values = [
+      ...rangesOf(prefixes),
+      path,
+      before ?? "9223372036854775807",
+      after ?? 0,
+      limit,
+      pageBytes,
+    ];
     const rows = await this.#run(this.#sql.searchItems, values);
     const keys = new KeyReader();
-    return rows.map((row) => itemOf(row, namespaceOfPath(row["path"] as Uint8Array), keys));
+    const items = rows.map((row) => itemOf(row, namespaceOfPath(row["path"] as Uint8Array), keys));
+    const fitting = Number(rows[0]?.["found"] ?? 0);
+    return { items, more: fitting === limit || fitting > items.length };
   }
 
   async namespaces({ prefixes, after, limit }: ItemNamespacesQuery): Promise<string[][]> {
