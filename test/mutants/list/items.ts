@@ -8,7 +8,7 @@ export const itemMutants: readonly Mutant[] = [
     id: "it01",
     kind: "guard",
     what: "two batches lock the same items in different orders, and wait for each other",
-    file: "packages/engine/postgres/sql/000006.sql",
+    file: "packages/engine/postgres/sql/000007.sql",
     find: "order by 1\n           offset 0",
     replace: "limit 0",
     tests: postgres,

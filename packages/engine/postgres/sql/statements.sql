@@ -324,15 +324,10 @@ select number, shards, family::text, complete from :schema.shard
 update :schema.shard set complete = true where number = 0 and not complete
 
 -- name: readItems
-select i.key, i.long_key, i.version::text, extract(epoch from i.created_at) * 1000 as created_ms,
-       extract(epoch from i.updated_at) * 1000 as updated_ms, i.value, c.place::integer
-  from unnest($1::bytea[], $2::bytea[]) with ordinality as c (path, key, place)
-  join :schema.item_namespaces n using (path)
-  join :schema.items i on i.ns = n.ns and i.key = c.key
- where i.expires_at is null or i.expires_at > now()
+select place, key, long_key, version, created_ms, updated_ms, value from :schema.read_items_1($1::bytea[], $2::bytea[])
 
 -- name: changeItems
-select :schema.change_items_1($1::jsonb, $2::bytea)
+select :schema.change_items_2($1::jsonb, $2::bytea)
 
 -- name: searchItems
 -- $1 and $2: ranges of paths; $3 and $4: the range of them all. $5: a jsonpath that the fields must meet. $6 and $7: only versions between
