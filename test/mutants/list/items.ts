@@ -78,7 +78,7 @@ export const itemMutants: readonly Mutant[] = [
     id: "it08",
     kind: "guard",
     what: "a search of several pages misses items that are changed while it reads",
-    file: "packages/engine/core/src/items/tierStore.ts",
+    file: "packages/engine/core/src/items/newestItems.ts",
     find: "if (newest === undefined) return;",
     replace: "return;",
     tests: memory,

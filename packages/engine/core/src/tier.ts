@@ -23,6 +23,8 @@ export {
   type ItemNamespacesQuery,
   type ItemPage,
   type ItemSearch,
+  type NearestItemsQuery,
+  type NearItem,
   type StoredItem,
 } from "./contract/items.ts";
 export {

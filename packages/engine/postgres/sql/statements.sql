@@ -329,6 +329,23 @@ select place, key, long_key, version, created_ms, updated_ms, value from :schema
 -- name: changeItems
 select :schema.change_items_2($1::jsonb, $2::bytea)
 
+-- name: changeIndexedItems
+select :schema.change_items_2($1::jsonb, $2::bytea), :schema.index_items_1($3::jsonb)
+
+-- name: nearestItems
+-- $1 and $2: ranges of paths. $3: a jsonpath that the fields must meet. $4: the vector. $5 and $6: only items after this similarity and
+-- version. $8 and found: as in searchItems.
+select path, key, long_key, version::text, extract(epoch from created_at) * 1000 as created_ms,
+       extract(epoch from updated_at) * 1000 as updated_ms, value, similarity::text, found::integer
+  from (select n.path, i.key, i.long_key, i.version, i.created_at, i.updated_at, i.value, f.similarity, count(*) over () as found,
+               row_number() over nearest as place, sum(octet_length(i.value)) over nearest as bytes
+          from :schema.nearest_items_1($1::bytea[], $2::bytea[], $3::jsonpath, $4::real[], $5::double precision, $6::bigint, $7::integer) f
+          join :schema.items i on i.ns = f.ns and i.key = f.key
+          join :schema.item_namespaces n on n.ns = i.ns
+        window nearest as (order by f.similarity desc, i.version desc)) p
+ where place = 1 or bytes <= $8::bigint
+ order by p.similarity desc, p.version desc
+
 -- name: searchItems
 -- $1 and $2: ranges of paths; $3 and $4: the range of them all. $5: a jsonpath that the fields must meet. $6 and $7: only versions between
 -- these. $9: how many bytes of values; the first may have more. found: how many were found, with those that are too many bytes. Their

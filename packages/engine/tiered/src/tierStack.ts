@@ -170,6 +170,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
         read: (...args) => gate.run(() => items.read(...args)),
         change: (...args) => gate.run(() => items.change(...args)),
         search: (...args) => gate.run(() => items.search(...args)),
+        nearest: (...args) => gate.run(() => items.nearest(...args)),
         namespaces: (...args) => gate.run(() => items.namespaces(...args)),
       };
     }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { query } from "../../../../test/servers/postgres.ts";
 import { embeddedFolder, freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import { testStore } from "../../../tools/testing/src/store/testStore.ts";
+import { testStoreIndex } from "../../../tools/testing/src/store/testStoreIndex.ts";
 import { createCheckpointer } from "../src/createCheckpointer.ts";
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -23,6 +24,8 @@ afterAll(async () => {
 });
 
 testStore("a stack", async () => ({ store: stack.store(), other: alone.store() }));
+
+testStoreIndex("a stack", async () => (options) => stack.store(options));
 
 test("a store on a folder is there when it is opened again, and closes what it opened", async () => {
   const folder = await embeddedFolder();

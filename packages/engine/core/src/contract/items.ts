@@ -30,6 +30,8 @@ export interface ItemChange extends ItemAddress {
   readonly fields?: Readonly<Record<string, ItemField>> | undefined;
   /** How long the item stays, in milliseconds. Absent: for ever. */
   readonly ttlMs?: number | undefined;
+  /** What {@link Items.nearest} finds the item by: vectors of one length, each of unit length or zero. Changes of workspaces have none. */
+  readonly vectors?: readonly Float32Array[] | undefined;
 }
 
 /** A test of one field that narrows a search. */
@@ -54,11 +56,24 @@ export interface ItemSearch {
 }
 
 /** What a tier found of a search. */
-export interface ItemPage {
-  /** Largest version first. Fewer than the limit if their values are large: then at least one. */
-  readonly items: readonly StoredItem[];
-  /** Whether there may be more, with smaller versions. */
+export interface ItemPage<Found = StoredItem> {
+  /** Fewer than the limit if their values are large: then at least one. */
+  readonly items: readonly Found[];
+  /** Whether there may be more after these. */
   readonly more: boolean;
+}
+
+/** Which items to compare with a vector. */
+export interface NearestItemsQuery extends Pick<ItemSearch, "prefixes" | "tests" | "limit"> {
+  readonly vector: Float32Array;
+  /** Only items that come after this one. */
+  readonly beyond?: Pick<NearItem, "similarity" | "version"> | undefined;
+}
+
+/** An item, and how similar it is to a vector: the largest sum of products of the vector and one of its own of that length. */
+export interface NearItem extends StoredItem {
+  /** From -1 to 1, apart from rounding. -Infinity: it has no vector of that length, or was changed since it had. */
+  readonly similarity: number;
 }
 
 /** Which namespaces to list. */
@@ -81,8 +96,10 @@ export interface Items {
   read(addresses: readonly ItemAddress[]): Promise<readonly (StoredItem | undefined)[]>;
   /** Changes items, all or none of them. No two changes have the same address. */
   change(changes: readonly ItemChange[]): Promise<void>;
-  /** The items with the largest versions. */
+  /** The items with the largest versions, largest first. */
   search(search: ItemSearch): Promise<ItemPage>;
+  /** The most similar items, most similar first. Of equal ones the largest version comes first. */
+  nearest(query: NearestItemsQuery): Promise<ItemPage<NearItem>>;
   /** Namespaces that have items, in the order of the UTF-8 of their labels. */
   namespaces(query: ItemNamespacesQuery): Promise<readonly (readonly string[])[]>;
 }

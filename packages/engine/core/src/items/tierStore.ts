@@ -1,5 +1,6 @@
 import {
   BaseStore,
+  type IndexConfig,
   type Item,
   type ListNamespacesOperation,
   type Operation,
@@ -12,10 +13,11 @@ import { inParallel } from "../contract/inParallel.ts";
 import {
   type ItemAddress,
   type ItemChange,
-  type ItemSearch,
   type Items,
+  type NearItem,
   type StoredItem,
 } from "../contract/items.ts";
+import { itemError } from "../encode/valueErrors.ts";
 import {
   checkedAddress,
   checkedList,
@@ -26,6 +28,9 @@ import {
 } from "./checkedOperations.ts";
 import { matches, testsOf } from "./filter.ts";
 import type { ItemCoder, ItemValue } from "./itemCoder.ts";
+import { checkedIndex, type ItemIndex } from "./itemIndex.ts";
+import { nearestItems } from "./nearestItems.ts";
+import { addressText, largestPage, newestItems } from "./newestItems.ts";
 import { scoreOf, wordsOf } from "./textSearch.ts";
 import type { ItemTtl, ItemTtlOption } from "./ttl.ts";
 
@@ -36,15 +41,23 @@ export interface StoreOptions {
    * `[{ namespace: ["cache"], ttl: "1h" }]`. Default: for ever. Expired items are never returned; maintenance removes them.
    */
   readonly ttl?: ItemTtlOption | undefined;
+  /**
+   * Has `search({ query })` find by meaning: values are put with vectors of their texts, from LangChain's `embeddings`, each with `dims`
+   * numbers. `fields` are paths of the texts, such as `["text", "notes[*].title"]`. Default: the whole value as JSON.
+   */
+  readonly index?: IndexConfig | undefined;
 }
 
-export const storeOptionNames: OptionNames<StoreOptions> = { ttl: true };
+export const storeOptionNames: OptionNames<StoreOptions> = { ttl: true, index: true };
 
-/** How many items or namespaces a search reads at first. Each further page is twice as large, up to the second number. */
-const [firstPage, largestPage] = [64, 512];
+/** A put of a batch: how to make its change, and the texts that are to have vectors. */
+interface Put {
+  readonly texts: readonly string[];
+  readonly change: () => Promise<ItemChange>;
+}
 
-/** How often a search looks for items that were changed while it read. */
-const mostPasses = 10;
+/** How many items a search reads at first, if it may need more than it is to find. */
+const firstPage = 64;
 
 /** How many reads of one batch run at a time. */
 const parallelReads = 4;
@@ -60,14 +73,16 @@ export class TierStore extends BaseStore {
   readonly #items: Items;
   readonly #coder: ItemCoder;
   readonly #ttl: ItemTtl;
+  readonly #index: ItemIndex | undefined;
   #close: () => Promise<void> = async () => {};
 
   /** @internal Use `createStore()` or {@link TierSaver.store}. */
-  constructor(items: Items, coder: ItemCoder, ttl: ItemTtl) {
+  constructor(items: Items, coder: ItemCoder, ttl: ItemTtl, index: ItemIndex | undefined) {
     super();
     this.#items = items;
     this.#coder = coder;
     this.#ttl = ttl;
+    this.#index = index;
   }
 
   /**
@@ -79,7 +94,8 @@ export class TierStore extends BaseStore {
     const gets: { readonly place: number; readonly at: ItemAddress }[] = [];
     const reads: (() => Promise<void>)[] = [];
     const results = Array.from<unknown>({ length: operations.length });
-    const puts = new Map<string, () => Promise<ItemChange>>();
+    const puts = new Map<string, Put>();
+    const vectorOf = this.#index?.queries();
     if (!Array.isArray(operations))
       throw new InvalidOptionError("operations", kindOf(operations), "Pass a list of operations.");
     for (const [place, operation] of operations.entries()) {
@@ -95,35 +111,56 @@ export class TierStore extends BaseStore {
         );
       if ("namespacePrefix" in operation) {
         const search = checkedSearch(operation);
-        reads.push(async () => void (results[place] = await this.#search(search)));
+        reads.push(async () => void (results[place] = await this.#search(search, vectorOf)));
       } else if ("namespace" in operation) {
         const at = checkedAddress(operation);
         if (!("value" in operation)) gets.push({ place, at });
-        else puts.set(addressText(at), this.#change(at, operation.value));
+        else puts.set(addressText(at), this.#put(at, operation));
       } else {
         const list = checkedList(operation as ListNamespacesOperation);
         reads.push(async () => void (results[place] = await this.#namespaces(list)));
       }
     }
-    const changes = await Promise.all(Array.from(puts.values(), (change) => change()));
     if (gets.length > 0)
       reads.push(async () => {
         const items = await this.#items.read(gets.map(({ at }) => at));
         for (const [nth, { place }] of gets.entries())
           results[place] = items[nth] === undefined ? null : await this.#opened(items[nth]);
       });
-    await inParallel(reads, parallelReads, (read) => read());
+    const [changes] = await Promise.all([
+      this.#changes([...puts.values()]),
+      inParallel(reads, parallelReads, (read) => read()),
+    ]);
     if (changes.length > 0) await this.#items.change(changes);
     return results as OperationResults<Op>;
   }
 
-  #change(at: ItemAddress, value: unknown): () => Promise<ItemChange> {
-    if (value === null) return async () => at;
+  #put(at: ItemAddress, { value, index }: { readonly value: unknown; readonly index?: unknown }): Put {
+    const fields = checkedIndex(index);
+    if (value === null) return { texts: [], change: async () => at };
     if (typeof value !== "object" || Array.isArray(value))
       throw new InvalidOptionError("value", kindOf(value), "Pass an object, or null to delete the item.");
     const change = this.#coder.capture(at, value as ItemValue);
     const ttlMs = this.#ttl(at.namespace);
-    return async () => ({ ...(await change()), ttlMs });
+    return { texts: this.#textsOf(at, value, fields), change: async () => ({ ...(await change()), ttlMs }) };
+  }
+
+  #textsOf(at: ItemAddress, value: object, fields: false | readonly string[] | undefined): readonly string[] {
+    try {
+      return this.#index?.textsOf(value, fields) ?? [];
+    } catch (cause) {
+      throw itemError(at, "nothing was stored, as its texts can't be indexed", cause, "SERIALIZATION");
+    }
+  }
+
+  async #changes(puts: readonly Put[]): Promise<readonly ItemChange[]> {
+    const changes = await Promise.all(puts.map(({ change }) => change()));
+    const vectors = await this.#index?.vectorsOf(new Set(puts.flatMap(({ texts }) => texts)));
+    if (vectors === undefined) return changes;
+    return changes.map((change, n) => ({
+      ...change,
+      vectors: puts[n]!.texts.map((text) => vectors.get(text)!),
+    }));
   }
 
   async #opened(item: StoredItem): Promise<Item> {
@@ -137,15 +174,24 @@ export class TierStore extends BaseStore {
     };
   }
 
-  async #search({ prefix, conditions, limit, offset, query }: CheckedSearch): Promise<SearchItem[]> {
-    const words = query === undefined ? undefined : wordsOf(query);
-    if (limit === 0 || words?.size === 0) return [];
-    const tests = testsOf(conditions);
+  async #search(
+    { prefix, conditions, limit, offset, query }: CheckedSearch,
+    vectorOf: ((query: string) => Promise<Float32Array>) | undefined,
+  ): Promise<SearchItem[]> {
+    if (limit === 0) return [];
+    const vector = query === undefined ? undefined : await vectorOf?.(query);
+    const words = query === undefined || vector !== undefined ? undefined : wordsOf(query);
+    if (words?.size === 0) return [];
+    const search = { prefixes: [prefix], tests: testsOf(conditions) };
     const found: SearchItem[] = [];
     const isAny = conditions.length === 0 && words === undefined;
     const first = isAny ? Math.min(offset + limit, largestPage) : firstPage;
     let passed = 0;
-    for await (const stored of this.#all({ prefixes: [prefix], tests }, first)) {
+    const all =
+      vector === undefined
+        ? newestItems(this.#items, search, first)
+        : nearestItems(this.#items, { ...search, vector }, first);
+    for await (const stored of all) {
       if (isAny && passed < offset) {
         passed += 1;
         continue;
@@ -154,7 +200,7 @@ export class TierStore extends BaseStore {
       if (!matches(item.value, conditions)) continue;
       if (words === undefined) {
         if (passed++ < offset) continue;
-        found.push(item);
+        found.push(withScore(item, stored));
         if (found.length === limit) break;
         continue;
       }
@@ -167,34 +213,6 @@ export class TierStore extends BaseStore {
       found.length = offset + limit;
     }
     return words === undefined ? found : found.sort(byScore).slice(offset, offset + limit);
-  }
-
-  /**
-   * All items of a search, newest change first. An item that is changed between two pages moves to the front, before what is still to be
-   * read. So those that were changed meanwhile are read once more at the end, unless they were there already.
-   */
-  async *#all(search: Pick<ItemSearch, "prefixes" | "tests">, first: number): AsyncGenerator<StoredItem> {
-    const given = new Set<string>();
-    let after: number | undefined;
-    for (let pass = 0; pass < mostPasses; pass += 1) {
-      let before: number | undefined;
-      let newest: number | undefined;
-      for (let limit = first; ; limit = Math.min(limit * 2, largestPage)) {
-        const { items, more } = await this.#items.search({ ...search, before, after, limit });
-        // Nothing can have moved before the only page.
-        if (!more && pass === 0 && before === undefined) return yield* items;
-        newest ??= items[0]?.version;
-        for (const item of items) {
-          const address = addressText(item);
-          if (!given.has(address)) yield item;
-          given.add(address);
-        }
-        if (!more) break;
-        before = items.at(-1)!.version;
-      }
-      if (newest === undefined) return;
-      after = newest;
-    }
   }
 
   async #namespaces({ conditions, maxDepth, limit, offset }: CheckedList): Promise<string[][]> {
@@ -249,10 +267,12 @@ function meets(namespace: readonly string[], { matchType, path }: NamespaceCondi
   return path.every((label, n) => label === "*" || label === namespace[from + n]);
 }
 
-function byScore(a: SearchItem, b: SearchItem): number {
-  return b.score! - a.score!;
+/** An item that was compared has its similarity as its score. */
+function withScore(item: Item, stored: StoredItem | NearItem): SearchItem {
+  if (!("similarity" in stored) || stored.similarity === -Infinity) return item;
+  return { ...item, score: Math.min(1, Math.max(-1, stored.similarity)) };
 }
 
-function addressText({ namespace, key }: ItemAddress): string {
-  return JSON.stringify([...namespace, key]);
+function byScore(a: SearchItem, b: SearchItem): number {
+  return b.score! - a.score!;
 }

@@ -9,11 +9,14 @@ import {
   type ItemPage,
   type ItemSearch,
   type Items,
+  type NearestItemsQuery,
+  type NearItem,
   type StoredItem,
 } from "../contract/items.ts";
 
 interface Kept extends StoredItem {
   readonly expiresAtMs: number;
+  readonly vectors: readonly Float32Array[];
 }
 
 type Run = <T>(method: string, work: () => T) => Promise<T>;
@@ -60,7 +63,8 @@ export class MemoryItems implements Items {
   }
 
   /** Puts or deletes an item. */
-  set({ namespace, key, value, ttlMs, note }: WorkspaceChange, version: number, now = this.#now()): void {
+  set(change: WorkspaceChange, version: number, now = this.#now()): void {
+    const { namespace, key, value, ttlMs, note, vectors = [] } = change;
     const path = pathText(namespace);
     const items = this.#items.get(path) ?? new Map<string, Kept>();
     const createdAtMs = this.#live(items.get(key))?.createdAtMs ?? now;
@@ -69,7 +73,7 @@ export class MemoryItems implements Items {
     else
       items.set(key, {
         ...{ namespace: [...namespace], key, value, version },
-        ...{ createdAtMs, updatedAtMs: now, expiresAtMs, note },
+        ...{ createdAtMs, updatedAtMs: now, expiresAtMs, note, vectors },
       });
     if (items.size === 0) this.#items.delete(path);
     else this.#items.set(path, items);
@@ -86,14 +90,32 @@ export class MemoryItems implements Items {
   }
 
   #search({ prefixes, before = Infinity, after = 0, limit }: ItemSearch): ItemPage {
-    const begins = prefixes.map(pathText);
-    const items = Array.from(this.#items)
-      .filter(([path]) => begins.some((prefix) => isBelow(path, prefix)))
-      .flatMap(([, items]) => [...items.values()])
-      .filter((item) => item.version < before && item.version > after && this.#live(item) !== undefined)
+    const items = this.#below(prefixes)
+      .filter((item) => item.version < before && item.version > after)
       .sort((a, b) => b.version - a.version)
       .slice(0, limit);
     return { items, more: items.length === limit };
+  }
+
+  async nearest(query: NearestItemsQuery): Promise<ItemPage<NearItem>> {
+    return await this.#run("items.nearest", () => this.#nearest(query));
+  }
+
+  #nearest({ prefixes, vector, beyond, limit }: NearestItemsQuery): ItemPage<NearItem> {
+    const items = this.#below(prefixes)
+      .map((item) => ({ ...item, similarity: Math.max(...item.vectors.map((one) => product(one, vector))) }))
+      .filter((item) => beyond === undefined || byNearness(beyond, item) < 0)
+      .sort(byNearness)
+      .slice(0, limit);
+    return { items, more: items.length === limit };
+  }
+
+  #below(prefixes: readonly (readonly string[])[]): Kept[] {
+    const begins = prefixes.map(pathText);
+    return Array.from(this.#items)
+      .filter(([path]) => begins.some((prefix) => isBelow(path, prefix)))
+      .flatMap(([, items]) => [...items.values()])
+      .filter((item) => this.#live(item) !== undefined);
   }
 
   async namespaces(query: ItemNamespacesQuery): Promise<string[][]> {
@@ -127,6 +149,17 @@ export class MemoryItems implements Items {
   #live(item: Kept | undefined): Kept | undefined {
     return item !== undefined && item.expiresAtMs > this.#now() ? item : undefined;
   }
+}
+
+/** The sum of products of two vectors; -Infinity if their lengths differ. */
+function product(a: Float32Array, b: Float32Array): number {
+  return a.length === b.length ? a.reduce((sum, one, n) => sum + one * b[n]!, 0) : -Infinity;
+}
+
+type Nearness = Pick<NearItem, "similarity" | "version">;
+
+function byNearness(a: Nearness, b: Nearness): number {
+  return a.similarity === b.similarity ? b.version - a.version : a.similarity > b.similarity ? -1 : 1;
 }
 
 /** A namespace as text that sorts as its bytes do. */

@@ -50,6 +50,7 @@ import { listThreads, type ThreadListOptions, type ThreadPage } from "../operati
 import { tellOfLostRace } from "./lostRace.ts";
 import { keepsItems } from "../contract/items.ts";
 import { ItemCoder } from "../items/itemCoder.ts";
+import { ItemIndex } from "../items/itemIndex.ts";
 import { storeOptionNames, TierStore, type StoreOptions } from "../items/tierStore.ts";
 import { ttlOf } from "../items/ttl.ts";
 import { HeadRights, runOf } from "./headRights.ts";
@@ -620,7 +621,8 @@ export class TierSaver extends BaseCheckpointSaver {
         "keys",
         "Items of stores can't be encrypted yet. Open the store by a checkpointer without encryption, if its values may be readable.",
       );
-    return new TierStore(this.tier.items, this.#itemCoder, ttlOf(options.ttl));
+    const index = options.index === undefined ? undefined : new ItemIndex(options.index);
+    return new TierStore(this.tier.items, this.#itemCoder, ttlOf(options.ttl), index);
   }
 
   async #end(): Promise<void> {

@@ -1,4 +1,5 @@
 import { testStore } from "../../../../tools/testing/src/store/testStore.ts";
+import { WordEmbeddings } from "../../../../tools/testing/src/store/wordEmbeddings.ts";
 import { expect, test } from "vitest";
 import { MemorySaver, MemoryTier, StratigraphSerializer, TierSaver } from "../../src/index.ts";
 
@@ -42,13 +43,22 @@ test("an item stays as long as the rule that names most labels of its namespace 
 
 test("wrong options of a store are refused by name", () => {
   const saver = new MemorySaver();
+  const embeddings = new WordEmbeddings(2);
   for (const [options, field] of [
     [{ ttl: "soon" }, "ttl"],
     [{ ttl: "0s" }, "ttl"],
     [{ ttl: "1000000000000d" }, "ttl"],
     [{ ttl: [{ namespace: "a", ttl: "1h" }] }, "ttl[0].namespace"],
     [{ ttl: [{ namespace: ["a"], ttl: 5 }] }, "ttl[0].ttl"],
-    [{ index: {} }, "index"],
+    [{ index: 5 }, "index"],
+    [{ index: {} }, "index.dims"],
+    [{ index: { dims: 0, embeddings } }, "index.dims"],
+    [{ index: { dims: 1e9, embeddings } }, "index.dims"],
+    [{ index: { dims: 2 } }, "index.embeddings"],
+    [{ index: { dims: 2, embeddings: { embedQuery: embeddings.embedQuery } } }, "index.embeddings"],
+    [{ index: { dims: 2, embeddings, fields: "text" } }, "index.fields"],
+    [{ index: { dims: 2, embeddings, fields: [5] } }, "index.fields"],
+    [{ index: { dims: 2, embed: embeddings } }, "index.embed"],
   ] as const)
     expect(() => saver.store(options as never)).toThrow(
       expect.objectContaining({ data: expect.objectContaining({ field }) }),

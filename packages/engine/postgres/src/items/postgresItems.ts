@@ -8,6 +8,8 @@ import {
   type ItemPage,
   type ItemSearch,
   type Items,
+  type NearestItemsQuery,
+  type NearItem,
   type StoredItem,
 } from "@stratigraph/core/tier";
 import type { Executor, PgResult } from "../connection/client.ts";
@@ -17,7 +19,10 @@ import { byteaText } from "../wire/hex.ts";
 import { KeyReader, keyOf, keyText, longIdText } from "../wire/keys.ts";
 
 type ItemStatements = Readonly<
-  Record<"readItems" | "changeItems" | "searchItems" | "itemNamespaces", Statement>
+  Record<
+    "readItems" | "changeItems" | "changeIndexedItems" | "searchItems" | "nearestItems" | "itemNamespaces",
+    Statement
+  >
 >;
 
 /** A path that comes after all others. */
@@ -60,24 +65,37 @@ export class PostgresItems implements Items {
         ? {}
         : { long: longIdText(key), start: contents.add(value), length: value.length, fields, ttl: ttlMs }),
     }));
-    await this.#run(this.#sql.changeItems, [JSON.stringify(rows), contents.value()]);
+    const indexed = changes.flatMap(({ vectors }, n) =>
+      vectors === undefined
+        ? []
+        : [{ path: rows[n]!.path, key: rows[n]!.key, vectors: vectors.map(vectorText) }],
+    );
+    const values = [JSON.stringify(rows), contents.value()];
+    await (indexed.length === 0
+      ? this.#run(this.#sql.changeItems, values)
+      : this.#run(this.#sql.changeIndexedItems, [...values, JSON.stringify(indexed)]));
   }
 
   async search({ prefixes, tests, before, after, limit }: ItemSearch): Promise<ItemPage> {
-    const path = tests.length === 0 ? "true" : tests.map(jsonPath).join(" && ");
     const values = [
       ...rangesOf(prefixes),
-      path,
+      jsonPath(tests),
       before ?? "9223372036854775807",
       after ?? 0,
       limit,
       pageBytes,
     ];
-    const rows = await this.#run(this.#sql.searchItems, values);
-    const keys = new KeyReader();
-    const items = rows.map((row) => itemOf(row, namespaceOfPath(row["path"] as Uint8Array), keys));
-    const fitting = Number(rows[0]?.["found"] ?? 0);
-    return { items, more: fitting === limit || fitting > items.length };
+    return pageOf(await this.#run(this.#sql.searchItems, values), limit, (item) => item);
+  }
+
+  async nearest({ prefixes, tests, vector, beyond, limit }: NearestItemsQuery): Promise<ItemPage<NearItem>> {
+    const [from, to] = rangesOf(prefixes);
+    const after = [beyond?.similarity ?? null, beyond?.version ?? null];
+    const values = [from, to, jsonPath(tests), vectorText(vector), ...after, limit, pageBytes];
+    return pageOf(await this.#run(this.#sql.nearestItems, values), limit, (item, row) => ({
+      ...item,
+      similarity: Number(row["similarity"]),
+    }));
   }
 
   async namespaces({ prefixes, after, limit }: ItemNamespacesQuery): Promise<string[][]> {
@@ -110,8 +128,30 @@ function rangeOf(prefix: readonly string[]): [Buffer, Buffer] {
   return [from, to];
 }
 
-/** A test as a condition of PostgreSQL's jsonpath. In its lax mode, [] is equal to nothing and smaller or larger than nothing. */
-function jsonPath(test: FieldTest): string {
+/** A page of a search, of which the database read some values. */
+function pageOf<T extends StoredItem>(
+  rows: PgResult["rows"],
+  limit: number,
+  found: (item: StoredItem, row: PgResult["rows"][number]) => T,
+): ItemPage<T> {
+  const keys = new KeyReader();
+  const items = rows.map((row) => found(itemOf(row, namespaceOfPath(row["path"] as Uint8Array), keys), row));
+  const fitting = Number(rows[0]?.["found"] ?? 0);
+  return { items, more: fitting === limit || fitting > items.length };
+}
+
+/** A vector as the text of a real[]: nine digits tell all numbers of single precision apart. */
+function vectorText(vector: Float32Array): string {
+  return `{${Array.from(vector, (one) => one.toPrecision(9)).join(",")}}`;
+}
+
+/** Tests as PostgreSQL's jsonpath. */
+function jsonPath(tests: readonly FieldTest[]): string {
+  return tests.length === 0 ? "true" : tests.map(conditionOf).join(" && ");
+}
+
+/** In its lax mode, [] is equal to nothing and smaller or larger than nothing. */
+function conditionOf(test: FieldTest): string {
   const field = `$.${JSON.stringify(test.field)}`;
   if ("in" in test)
     return test.in.length === 0
