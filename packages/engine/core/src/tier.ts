@@ -32,6 +32,7 @@ export {
   type CommitResult,
   type ItemsAtQuery,
   type LoggedChange,
+  type LogPage,
   type LogQuery,
   type VersionCheck,
   type WorkspaceChange,

@@ -1,4 +1,4 @@
-import type { ItemAddress, ItemChange, StoredItem } from "./items.ts";
+import type { ItemAddress, ItemChange, ItemPage } from "./items.ts";
 import type { Tier } from "./tier.ts";
 
 /** A change of a workspace. The namespace is one of the workspace. */
@@ -6,8 +6,8 @@ export interface WorkspaceChange extends ItemChange {
   /** What the log says of the change: who made it, and why. Absent: the log doesn't have the change. */
   readonly note?: Uint8Array | undefined;
   /**
-   * "message": only the log has it, so it has a note and may have any key. "touch": the item that is there gets a new time to live, and
-   * keeps its value and its version. Default: puts or deletes the item.
+   * "message": only the log has it, so it has a note and may have any key. "touch": the item that is there gets a new time to live, in the
+   * log too, and keeps its value and its version. Default: puts or deletes the item.
    */
   readonly as?: "message" | "touch" | undefined;
 }
@@ -67,15 +67,23 @@ export interface LogQuery {
 export interface WorkspaceState {
   /** The version of the newest entry of the log; 0 without one. */
   readonly version: number;
-  /** Entries up to this version were removed by {@link Workspaces.trim}, apart from those of items as they are. */
+  /** The log was trimmed up to this version: items as they were at this version or later are still known, and their entries are there. */
   readonly trimmed: number;
+}
+
+/** What a tier found of a log. */
+export interface LogPage extends WorkspaceState {
+  /** Fewer than the limit if their values are large: then at least one. */
+  readonly entries: readonly LoggedChange[];
+  /** Whether there may be more. */
+  readonly more: boolean;
 }
 
 /** Items as they were at a version. */
 export interface ItemsAtQuery {
   readonly version: number;
   readonly prefixes: readonly (readonly string[])[];
-  /** Only items after this one, in the order of namespace and key. */
+  /** Only items after this one, in the order of the answer. */
   readonly after?: ItemAddress | undefined;
   readonly limit: number;
 }
@@ -96,15 +104,19 @@ export interface Workspaces {
     options?: { readonly isRepeat?: boolean },
   ): Promise<readonly CommitResult[]>;
   /** Entries, and the state in which they were read. */
-  log(
-    workspace: string,
-    query: LogQuery,
-  ): Promise<WorkspaceState & { readonly entries: readonly LoggedChange[] }>;
-  /** Items in the order of the UTF-8 of their labels and keys. Those that had a time to live are left out if it has passed by now. */
-  itemsAt(workspace: string, query: ItemsAtQuery): Promise<readonly StoredItem[]>;
+  log(workspace: string, query: LogQuery): Promise<LogPage>;
+  /**
+   * Items in the order of the UTF-8 of their labels, and in one namespace in an order of the tier's. Those that had a time to live are left
+   * out if it has passed by now. Of a version before {@link WorkspaceState.trimmed}, items are missing.
+   */
+  itemsAt(workspace: string, query: ItemsAtQuery): Promise<ItemPage>;
   /** Names of workspaces, in the order of their UTF-8. */
   list(query: { readonly after?: string | undefined; readonly limit: number }): Promise<readonly string[]>;
-  /** Removes entries up to a version, at most 1,000 of them, apart from those that items still have. Returns how many. */
+  /**
+   * Removes entries up to a version that say nothing of items as they were at that version or later: messages, deletions, puts that were
+   * followed by another change, and those whose time to live has passed. At most 1,000 of them. Returns how many: it is to be repeated
+   * until these are none.
+   */
   trim(workspace: string, version: number): Promise<number>;
   /** Deletes a workspace with its items and its log, if its newest version is this one. Returns whether it did. */
   delete(workspace: string, version: number): Promise<boolean>;

@@ -49,11 +49,12 @@ export class MemoryItems implements Items {
     return (this.#version += 1);
   }
 
-  /** Gives an item that is there a new time to live. */
-  touch({ namespace, key }: ItemAddress, ttlMs = Infinity): void {
+  /** Gives an item that is there a new time to live. Returns its version. */
+  touch({ namespace, key }: ItemAddress, ttlMs = Infinity): number | undefined {
     const items = this.#items.get(pathText(namespace));
     const item = this.#live(items?.get(key));
     if (item !== undefined) items!.set(key, { ...item, expiresAtMs: this.#now() + ttlMs });
+    return item?.version;
   }
 
   async change(changes: readonly ItemChange[]): Promise<void> {

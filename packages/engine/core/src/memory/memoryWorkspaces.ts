@@ -1,13 +1,13 @@
-import { isBelow, type ItemAddress, type StoredItem } from "../contract/items.ts";
+import { isBelow, type ItemAddress, type ItemPage } from "../contract/items.ts";
 import type {
   Commit,
   CommitResult,
   ItemsAtQuery,
   LoggedChange,
+  LogPage,
   LogQuery,
   WorkspaceChange,
   Workspaces,
-  WorkspaceState,
 } from "../contract/workspaces.ts";
 import { pathText, type MemoryItems } from "./memoryItems.ts";
 
@@ -22,7 +22,7 @@ const trimmedAtOnce = 1000;
 interface Entry extends LoggedChange {
   readonly commit: string;
   readonly createdAtMs: number;
-  readonly expiresAtMs: number;
+  expiresAtMs: number;
 }
 
 interface Workspace {
@@ -79,7 +79,9 @@ export class MemoryWorkspaces implements Workspaces {
   #change(name: string, workspace: Workspace, commit: string, change: WorkspaceChange, atMs: number): number {
     const at = within(name, change);
     if (change.as === "touch") {
-      this.#items.touch(at, change.ttlMs);
+      const version = this.#items.touch(at, change.ttlMs);
+      const entry = workspace.log.findLast((each) => each.version === version);
+      if (entry !== undefined) entry.expiresAtMs = this.#now() + (change.ttlMs ?? Infinity);
       return 0;
     }
     const { namespace, key, note, value, ttlMs } = change;
@@ -101,7 +103,7 @@ export class MemoryWorkspaces implements Workspaces {
     return version;
   }
 
-  async log(name: string, query: LogQuery): Promise<WorkspaceState & { entries: LoggedChange[] }> {
+  async log(name: string, query: LogQuery): Promise<LogPage> {
     return await this.#run("workspaces.log", () => {
       const { log = [], version = 0, trimmed = 0 } = this.#workspaces.get(name) ?? {};
       const { after = 0, before = Infinity, untilMs = Infinity, limit } = query;
@@ -110,29 +112,29 @@ export class MemoryWorkspaces implements Workspaces {
         (entry) => entry.version > after && entry.version < before && entry.atMs <= untilMs && isMatch(entry),
       );
       if (query.newestFirst === true) found.reverse();
-      return { version, trimmed, entries: found.slice(0, limit) };
+      return { version, trimmed, entries: found.slice(0, limit), more: found.length > limit };
     });
   }
 
-  async itemsAt(name: string, { version, after, limit, prefixes }: ItemsAtQuery): Promise<StoredItem[]> {
+  async itemsAt(name: string, { version, after, limit, prefixes }: ItemsAtQuery): Promise<ItemPage> {
     return await this.#run("workspaces.itemsAt", () => {
       const begins = prefixes.map(pathText);
-      const newest = new Map<string, Entry>();
-      for (const entry of this.#workspaces.get(name)?.log ?? []) {
-        const path = pathText(entry.namespace);
-        if (entry.version > version || entry.kind === "message") continue;
-        if (begins.some((prefix) => isBelow(path, prefix))) newest.set(orderOf(entry), entry);
-      }
       const last = after === undefined ? "" : orderOf(after);
-      return Array.from(newest)
+      const found = Array.from(newestAt(this.#workspaces.get(name)?.log ?? [], version))
         .filter(
-          ([order, { kind, expiresAtMs }]) => order > last && kind === "put" && expiresAtMs > this.#now(),
+          ([order, { namespace, kind, expiresAtMs }]) =>
+            order > last &&
+            kind === "put" &&
+            expiresAtMs > this.#now() &&
+            begins.some((prefix) => isBelow(pathText(namespace), prefix)),
         )
-        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .sort(([a], [b]) => (a < b ? -1 : 1));
+      const items = found
         .slice(0, limit)
         .map(([, { namespace, key, value, version: of, createdAtMs, atMs, note }]) => ({
           ...{ namespace, key, value: value!, version: of, createdAtMs, updatedAtMs: atMs, note },
         }));
+      return { items, more: found.length > limit };
     });
   }
 
@@ -156,14 +158,14 @@ export class MemoryWorkspaces implements Workspaces {
     return await this.#run("workspaces.trim", () => {
       const workspace = this.#workspaces.get(name);
       if (workspace === undefined) return 0;
-      const old = workspace.log.filter(
-        (entry) =>
-          entry.version <= version && this.#items.get(within(name, entry))?.version !== entry.version,
-      );
-      const gone = new Set(old.slice(0, trimmedAtOnce));
+      const upTo = Math.min(version, workspace.version);
+      const kept = new Set(newestAt(workspace.log, upTo).values());
+      const isOld = (entry: Entry): boolean =>
+        entry.version <= upTo &&
+        !(kept.has(entry) && entry.kind === "put" && entry.expiresAtMs > this.#now());
+      const gone = new Set(workspace.log.filter(isOld).slice(0, trimmedAtOnce));
       workspace.log = workspace.log.filter((entry) => !gone.has(entry));
-      const trimmed = old.length > trimmedAtOnce ? old[trimmedAtOnce - 1]!.version : version;
-      workspace.trimmed = Math.max(workspace.trimmed, Math.min(trimmed, workspace.version));
+      workspace.trimmed = Math.max(workspace.trimmed, upTo);
       return gone.size;
     });
   }
@@ -202,6 +204,14 @@ function within(name: string, { namespace, key }: ItemAddress): ItemAddress {
 
 function orderOf({ namespace, key }: ItemAddress): string {
   return `${pathText(namespace)}\0${Buffer.from(key).toString("latin1")}`;
+}
+
+/** The last change of each item up to a version, by {@link orderOf}. */
+function newestAt(log: readonly Entry[], version: number): Map<string, Entry> {
+  const newest = new Map<string, Entry>();
+  for (const entry of log)
+    if (entry.version <= version && entry.kind !== "message") newest.set(orderOf(entry), entry);
+  return newest;
 }
 
 function matching({ prefixes, key }: LogQuery): { isMatch(entry: LoggedChange): boolean } {
