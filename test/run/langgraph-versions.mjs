@@ -25,6 +25,7 @@ const ON_MEMORY = [
   "packages/engine/core/test/differential.test.ts",
   "packages/engine/core/test/validation.test.ts",
   "packages/engine/core/test/contract/refusals.test.ts",
+  "packages/engine/core/test/items",
   "packages/tools/testing/test",
   "packages/features/journal/test/questions.test.ts",
   ...["policy", "approvals", "models", "monthly", "schemas", "wanderings", "wiring"].map(

@@ -3,6 +3,7 @@ import { InMemoryStore, type BaseStore, type Operation } from "@langchain/langgr
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, test } from "vitest";
+import { testLangGraphStores } from "./testLangGraphStores.ts";
 
 /** A store on its own storage, and a second one on the same, as another process has it. */
 export interface StorePair {
@@ -341,5 +342,7 @@ export function testStore(name: string, opening: () => Promise<StorePair>): void
       expect(messages.at(-1)!.content).toBe("1 known");
       expect(await other.search(["memories"])).toHaveLength(2);
     });
+
+    testLangGraphStores(open);
   });
 }
