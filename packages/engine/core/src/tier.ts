@@ -16,6 +16,7 @@ export {
   namespacePath,
   type FieldTest,
   type ItemAddress,
+  type ItemBytes,
   type ItemChange,
   type ItemField,
   type ItemKeeper,

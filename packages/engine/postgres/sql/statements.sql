@@ -371,6 +371,37 @@ select path, key, long_key, version::text, extract(epoch from created_at) * 1000
  where place = 1 or bytes <= $9::bigint
  order by p.version desc
 
+-- name: allItems
+-- As searchItems, of all namespaces.
+select path, key, long_key, version::text, extract(epoch from created_at) * 1000 as created_ms,
+       extract(epoch from updated_at) * 1000 as updated_ms, value, found::integer
+  from (select f.*, count(*) over () as found, row_number() over newest as place, sum(octet_length(value)) over newest as bytes
+          from (select n.path, i.key, i.long_key, i.version, i.created_at, i.updated_at, i.value
+                  from :schema.items i
+                  join :schema.item_namespaces n using (ns)
+                 where i.version < $1::bigint and (i.expires_at is null or i.expires_at > now())
+                 order by i.version desc
+                 limit $2::integer) f
+        window newest as (order by version desc)) p
+ where place = 1 or bytes <= $3::bigint
+ order by p.version desc
+
+-- name: replaceItems
+-- $1: versions; $2 and $3: where the bytes of each begin in $4, and how many there are. Waits for nobody: who changes several items does so
+-- in another order. Fields that are true aren't known.
+with at as materialized (
+  select i.ns, i.key, c.start, c.length
+    from unnest($1::bigint[], $2::integer[], $3::integer[]) as c (version, start, length)
+    join :schema.items i using (version)
+     for update of i skip locked
+), vectors as (
+  delete from :schema.item_vectors v using at where v.ns = at.ns and v.key = at.key
+)
+update :schema.items i set value = substring($4::bytea from at.start for at.length), fields = 'true'
+  from at
+ where i.ns = at.ns and i.key = at.key
+returning 1
+
 -- name: itemNamespaces
 select n.path
   from :schema.item_namespaces n

@@ -1,5 +1,6 @@
 import { PostgresSaver, type PostgresTier } from "@stratigraph/postgres";
 import { randomBytes } from "node:crypto";
+import { FakeEmbeddings } from "@langchain/core/utils/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { query } from "../../../../test/servers/postgres.ts";
 import { embeddedFolder, freshDatabase } from "../../../../test/servers/shared.ts";
@@ -190,4 +191,83 @@ test("a page of a search has a bounded number of bytes, and pages join", async (
   expect(pages).toEqual([[10, 9], [8], [7], [6, 5, 4], [3], [2], [1, 0]]);
   const found = await store.search(["large"], { filter: { n: { $gte: 0 } }, limit: count });
   expect(found.map(({ value }) => value["n"])).toEqual(sizes.map((_, n) => count - 1 - n));
+});
+
+const hashKey = randomBytes(32);
+const keys = { one: randomBytes(32), two: randomBytes(32) };
+const encryptedWith = (activeKey: keyof typeof keys) => ({ encryption: { keys, activeKey, hashKey } });
+
+testStore("PostgreSQL, encrypted", async () => {
+  const { schema } = await openPair();
+  const open = (): PostgresSaver => {
+    savers.push(PostgresSaver.fromConnString(database.url, { schema, ...encryptedWith("one") }));
+    return savers.at(-1)!;
+  };
+  return { store: open().store(), other: open().store() };
+});
+
+test("beside an encrypted value no field can be read, also where it was plain before, and filters find it", async () => {
+  const { schema, saver: plain } = await openPair();
+  const saver = PostgresSaver.fromConnString(database.url, { schema, ...encryptedWith("one") });
+  savers.push(saver);
+  const rows = async (): Promise<readonly Record<string, unknown>[]> =>
+    await query(
+      database.url,
+      `select fields::text, version, created_at, updated_at, expires_at,
+              (select count(*)::integer from ${schema}.item_vectors v where v.ns = i.ns and v.key = i.key) as vectors
+         from ${schema}.items i order by version`,
+    );
+  const item = (n: number) => ({ text: `a secret of Anna, the ${n}th of them`, kind: "fact", n });
+  const index = { dims: 4, embeddings: new FakeEmbeddings() };
+  await plain.store({ ttl: "1h", index }).put(["a"], "plain", item(1));
+  await plain.store({ index }).put(["a"], "sealed", item(0));
+  await plain.store().put(["a"], "other", item(2));
+  await saver.store().put(["a"], "sealed", item(3));
+  const [before, rest] = [await rows(), ["version", "created_at", "updated_at", "expires_at"]];
+  expect(before.map(({ fields }) => fields === "true")).toEqual([false, false, true]);
+  expect(before.map(({ vectors }) => vectors)).toEqual([1, 0, 0]);
+  const found = async (from: PostgresSaver, filter: object): Promise<string[]> =>
+    (await from.store().search(["a"], { filter })).map(({ key }) => key);
+  const filters: [object, string[]][] = [
+    [{ n: { $gt: 1 } }, ["sealed", "other"]],
+    [{ n: 3, kind: "fact" }, ["sealed"]],
+    [{ n: { $in: [1, 3] } }, ["sealed", "plain"]],
+    [{ none: { $exists: false }, kind: { $exists: true } }, ["sealed", "other", "plain"]],
+    [{ kind: { $in: [] } }, []],
+  ];
+  for (const [filter, expected] of filters) expect(await found(saver, filter)).toEqual(expected);
+  // Rather than that there is nothing.
+  for (const [filter] of filters)
+    await expect(found(plain, filter)).rejects.toMatchObject({ code: "KEY_MISSING" });
+
+  expect(await saver.reencrypt()).toMatchObject({ items: 2, failures: 0 });
+  const after = await rows();
+  expect(after.map(({ fields, vectors }) => [fields, vectors])).toEqual(after.map(() => ["true", 0]));
+  const kept = (all: typeof after) => all.map((row) => rest.map((name) => row[name]));
+  expect(kept(after)).toEqual(kept(before));
+  for (const [filter, expected] of filters) expect(await found(saver, filter)).toEqual(expected);
+  expect((await plain.keysInUse()).keys).toMatchObject([{ keyId: "one", items: 3 }]);
+});
+
+test("encrypting anew waits for nobody: an item that a transaction holds is reported, and done later", async () => {
+  const { schema, saver: plain } = await openPair();
+  const saver = PostgresSaver.fromConnString(database.url, { schema, ...encryptedWith("two") });
+  savers.push(saver);
+  const store = plain.store();
+  for (const key of ["a", "b", "c"]) await store.put([key], key, { key });
+  const { pool } = countedPool({ connectionString: database.url, max: 1 });
+  const client = await pool.connect();
+  await client.query("begin");
+  await client.query(`update ${schema}.items set expires_at = null where fields @> '{"key": "b"}'`);
+  expect(await saver.reencrypt()).toMatchObject({
+    items: 2,
+    failures: 1,
+    failed: [{ error: { code: "OVERLOADED" } }],
+  });
+  expect((await saver.keysInUse()).keys).toMatchObject([{ items: 1 }, { keyId: "two", items: 2 }]);
+  await client.query("rollback");
+  client.release();
+  await pool.end();
+  expect(await saver.reencrypt()).toMatchObject({ items: 1, failures: 0 });
+  expect((await saver.keysInUse()).keys).toMatchObject([{ keyId: "two", items: 3 }]);
 });

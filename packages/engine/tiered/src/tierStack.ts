@@ -172,6 +172,8 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
         search: (...args) => gate.run(() => items.search(...args)),
         nearest: (...args) => gate.run(() => items.nearest(...args)),
         namespaces: (...args) => gate.run(() => items.namespaces(...args)),
+        all: (...args) => gate.run(() => items.all(...args)),
+        replace: (...args) => gate.run(() => items.replace(...args)),
       };
     }
     if (keepsWorkspaces(warm)) {

@@ -26,7 +26,7 @@ export type ItemField = string | number | boolean | null | readonly [];
 export interface ItemChange extends ItemAddress {
   /** Absent: deletes the item. */
   readonly value?: Uint8Array | undefined;
-  /** The top-level fields of the value, for {@link FieldTest}. Absent in a deletion. */
+  /** The top-level fields of the value, for {@link FieldTest}. Absent in a deletion, and for a value that passes every test. */
   readonly fields?: Readonly<Record<string, ItemField>> | undefined;
   /** How long the item stays, in milliseconds. Absent: for ever. */
   readonly ttlMs?: number | undefined;
@@ -76,6 +76,12 @@ export interface NearItem extends StoredItem {
   readonly similarity: number;
 }
 
+/** Other bytes for the value of the item that has this version. */
+export interface ItemBytes {
+  readonly version: number;
+  readonly value: Uint8Array;
+}
+
 /** Which namespaces to list. */
 export interface ItemNamespacesQuery {
   readonly prefixes: readonly (readonly string[])[];
@@ -102,6 +108,14 @@ export interface Items {
   nearest(query: NearestItemsQuery): Promise<ItemPage<NearItem>>;
   /** Namespaces that have items, in the order of the UTF-8 of their labels. */
   namespaces(query: ItemNamespacesQuery): Promise<readonly (readonly string[])[]>;
+  /** All items, those of workspaces too. */
+  all(page: Pick<ItemSearch, "before" | "limit">): Promise<ItemPage>;
+  /**
+   * Replaces values by bytes that mean the same. The items keep their versions and times, lose their vectors, and
+   * from then on pass every {@link FieldTest}.
+   * @returns how many were replaced: not those that have another version by now, or are just being changed
+   */
+  replace(values: readonly ItemBytes[]): Promise<number>;
 }
 
 /** A tier that keeps items. */

@@ -1,4 +1,5 @@
 import type { Envelope } from "./envelope.ts";
+import type { ItemAddress } from "../contract/items.ts";
 import type { Address, BlobHash } from "../contract/tier.ts";
 import { notEncoded } from "./valueErrors.ts";
 import { createHash } from "node:crypto";
@@ -11,6 +12,11 @@ export function ownerOf(at: Address, more: string): string[] {
 /** The address that encryption binds a body to. The thread isn't part of it, so that a thread can be copied as bytes. */
 export function bodyAddress(owner: readonly string[]): string {
   return JSON.stringify(owner);
+}
+
+/** What encryption binds an item's value to. No checkpoint's body is bound to it. */
+export function itemBinding({ namespace, key }: ItemAddress): string {
+  return `item${JSON.stringify([...namespace, key])}`;
 }
 
 /**

@@ -5,7 +5,7 @@ import { tooLong } from "../contract/storedSize.ts";
 import type { BlobEncoder } from "../encode/blobEncoder.ts";
 import { checkReadable, dumped, loaded, type Dumped } from "../encode/serialized.ts";
 import type { Typed } from "../encode/record.ts";
-import { bodyAddress, verified, withChecksum } from "../encode/storedBody.ts";
+import { itemBinding, verified, withChecksum } from "../encode/storedBody.ts";
 import { itemError } from "../encode/valueErrors.ts";
 import { fieldsOf } from "./filter.ts";
 
@@ -37,17 +37,19 @@ export class ItemCoder {
     }
     // Another value of the same call may fail first; nobody would be waiting for this one then.
     if ("dumping" in made) made.dumping.catch(() => {});
-    const fields = fieldsOf(value);
+    // Beside an encrypted value nothing that it says may be readable, nor what the value before it said.
+    const isPlain = this.#blobs.envelope.activeKey === undefined;
+    const beside = isPlain ? { fields: fieldsOf(value) } : { vectors: [] };
     return async () => {
       try {
         const [type, bytes] = "typed" in made ? made.typed : await made.dumping;
         checkReadable(bytes.length, this.#blobs.maxBytes);
         const owner = ownerOf(at);
         const content = withChecksum(owner, [], payloadOf(type, bytes));
-        const wrapped = await this.#blobs.envelope.wrap(content, bodyAddress(owner));
+        const wrapped = await this.#blobs.envelope.wrap(content, itemBinding(at));
         const { tier, maxBytes } = this.#blobs.stored;
         if (wrapped.length > maxBytes) throw tooLong(tier, wrapped.length, maxBytes);
-        return { ...at, value: wrapped, fields };
+        return { ...at, value: wrapped, ...beside };
       } catch (cause) {
         throw notStored(at, cause);
       }
@@ -59,7 +61,7 @@ export class ItemCoder {
     const owner = ownerOf(item);
     let typed: Typed;
     try {
-      const content = await this.#blobs.envelope.unwrap(item.value, bodyAddress(owner));
+      const content = await this.#blobs.envelope.unwrap(item.value, itemBinding(item));
       typed = splitPayload(verified(owner, [], content));
     } catch (cause) {
       throw itemError(item, "its value can't be decoded", cause, "CORRUPT");

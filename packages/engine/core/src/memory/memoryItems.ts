@@ -4,6 +4,7 @@ import {
   namespaceOfPath,
   namespacePath,
   type ItemAddress,
+  type ItemBytes,
   type ItemChange,
   type ItemNamespacesQuery,
   type ItemPage,
@@ -90,7 +91,16 @@ export class MemoryItems implements Items {
     return await this.#run("items.search", () => this.#search(search));
   }
 
-  #search({ prefixes, before = Infinity, after = 0, limit }: ItemSearch): ItemPage {
+  async all(page: Pick<ItemSearch, "before" | "limit">): Promise<ItemPage> {
+    return await this.#run("items.all", () => this.#search(page));
+  }
+
+  #search({
+    prefixes,
+    before = Infinity,
+    after = 0,
+    limit,
+  }: Pick<ItemSearch, "before" | "after" | "limit"> & Partial<ItemSearch>): ItemPage {
     const items = this.#below(prefixes)
       .filter((item) => item.version < before && item.version > after)
       .sort((a, b) => b.version - a.version)
@@ -111,12 +121,28 @@ export class MemoryItems implements Items {
     return { items, more: items.length === limit };
   }
 
-  #below(prefixes: readonly (readonly string[])[]): Kept[] {
-    const begins = prefixes.map(pathText);
+  /** @param prefixes undefined: all */
+  #below(prefixes: readonly (readonly string[])[] | undefined): Kept[] {
+    const begins = prefixes?.map(pathText);
     return Array.from(this.#items)
-      .filter(([path]) => begins.some((prefix) => isBelow(path, prefix)))
+      .filter(([path]) => begins === undefined || begins.some((prefix) => isBelow(path, prefix)))
       .flatMap(([, items]) => [...items.values()])
       .filter((item) => this.#live(item) !== undefined);
+  }
+
+  async replace(values: readonly ItemBytes[]): Promise<number> {
+    return await this.#run("items.replace", () => {
+      const bytes = new Map(values.map(({ version, value }) => [version, value]));
+      let replaced = 0;
+      for (const items of this.#items.values())
+        for (const [key, item] of items) {
+          const value = bytes.get(item.version);
+          if (value === undefined) continue;
+          items.set(key, { ...item, value, vectors: [] });
+          replaced += 1;
+        }
+      return replaced;
+    });
   }
 
   async namespaces(query: ItemNamespacesQuery): Promise<string[][]> {

@@ -3,17 +3,19 @@ import { checkOptions, type OptionNames } from "../contract/checkOptions.ts";
 import { keyIdOf } from "../codec/index.ts";
 import { bytesOfCheckpoint, bytesOfWrites, type StoredBytes } from "../encode/ownBytes.ts";
 import { StratigraphError, type ErrorCode } from "../contract/errors.ts";
+import { keepsItems } from "../contract/items.ts";
 import { type Tier } from "../contract/tier.ts";
 import { ownersOf, type OwningTier } from "../contract/tierExtensions.ts";
+import { allItems, keyOfItem } from "./itemBytes.ts";
 import { undecodable } from "../encode/valueErrors.ts";
 
 /** Options of keysInUse. */
 export interface KeysInUseOptions {
-  /** Only these threads. Default: all that have checkpoints. */
+  /** Only these threads. Default: all that have checkpoints, and the items of stores. */
   readonly threadIds?: readonly string[] | undefined;
   /**
-   * Called with the error of each damaged thread, which `data.threadId` names. Nothing of the thread is counted, and it may hold something
-   * under any key. Default: the first such error is thrown.
+   * Called with the error of each damaged thread, which `data.threadId` names, or item, which `data.namespace` and `data.key` name. Nothing
+   * of it is counted, and it may hold something under any key. Default: the first such error is thrown.
    */
   readonly onDamaged?: ((error: StratigraphError) => void) | undefined;
 }
@@ -30,6 +32,8 @@ export interface KeyUse {
   readonly writes: number;
   /** Values, and patches. */
   readonly blobs: number;
+  /** Items of stores. */
+  readonly items: number;
 }
 
 /** What {@link keysInUse} finds. */
@@ -44,6 +48,7 @@ type Counts = { -readonly [Name in keyof Omit<KeyUse, "keyId">]: number };
 
 const names: OptionNames<KeysInUseOptions> = { threadIds: true, onDamaged: true };
 const counted = { record: "records", write: "writes", blob: "blobs" } as const;
+const none: Counts = { threads: 0, records: 0, writes: 0, blobs: 0, items: 0 };
 
 /**
  * Which keys a tier's data is encrypted with. Reads everything once, a page at a time, and decrypts nothing. In a stack it asks
@@ -56,18 +61,28 @@ export async function keysInUse(tier: Tier, options: KeysInUseOptions = {}): Pro
   const only = threadIds === undefined ? undefined : checkedIds("threadIds", threadIds);
   const found = new Map<string | undefined, Counts>();
   let unlisted = 0;
+  const unlessDamaged = async (work: () => Promise<void> | void): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      if (onDamaged === undefined || !isDamage(error)) throw error;
+      onDamaged(error);
+    }
+  };
   for (const owner of ownersOf(tier)) {
-    for await (const threadId of threadsOf(owner, only, onDamaged)) {
-      try {
+    for await (const threadId of threadsOf(owner, only, onDamaged))
+      await unlessDamaged(async () => {
         const thread = await ofThread(owner, threadId);
         for (const [keyId, counts] of thread.counts) found.set(keyId, sum(counts, found.get(keyId)));
         unlisted += thread.unlisted;
-      } catch (error) {
-        if (onDamaged === undefined || !isDamage(error)) throw error;
-        onDamaged(error);
-      }
-    }
+      });
   }
+  if (only === undefined && keepsItems(tier))
+    for await (const item of allItems(tier.items))
+      await unlessDamaged(() => {
+        const keyId = keyOfItem(item);
+        found.set(keyId, sum({ ...none, items: 1 }, found.get(keyId)));
+      });
   const keys = [...found].map(([keyId, counts]): KeyUse =>
     keyId === undefined ? counts : { keyId, ...counts },
   );
@@ -82,7 +97,7 @@ async function ofThread(
   const seen = new Set<string>();
   for await (const stored of bytesOfThread(owner, threadId, seen)) {
     const keyId = keyOf(stored);
-    const ofKey = counts.get(keyId) ?? { threads: 1, records: 0, writes: 0, blobs: 0 };
+    const ofKey = counts.get(keyId) ?? { ...none, threads: 1 };
     counts.set(keyId, ofKey);
     ofKey[counted[stored.kind]] += 1;
   }
@@ -96,6 +111,7 @@ function sum(a: Counts, b: Counts | undefined): Counts {
     records: a.records + b.records,
     writes: a.writes + b.writes,
     blobs: a.blobs + b.blobs,
+    items: a.items + b.items,
   };
 }
 

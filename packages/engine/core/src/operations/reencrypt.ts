@@ -3,6 +3,8 @@ import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../con
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { Envelope } from "../encode/envelope.ts";
 import { InvalidOptionError, StratigraphError } from "../contract/errors.ts";
+import { keepsItems } from "../contract/items.ts";
+import { reencryptItems } from "./itemBytes.ts";
 import { bytesOfThread, keyOf, unlistedOf } from "./keysInUse.ts";
 import { isThreadInfo } from "./listThreads.ts";
 import type { StoredBytes } from "../encode/ownBytes.ts";
@@ -18,9 +20,11 @@ import { undecodable } from "../encode/valueErrors.ts";
 
 /** Options of reencrypt. */
 export interface ReencryptOptions {
-  /** Only these threads. Default: all that have checkpoints. */
+  /** Only these threads. Default: all that have checkpoints, and then the items of stores. */
   readonly threadIds?: readonly string[] | undefined;
-  /** Stop after this many threads; the report's `cursor` says where to go on. Default: no limit. */
+  /**
+   * Stop after this many threads, or pages of up to 500 items; the report's `cursor` says where to go on. Default: no limit.
+   */
   readonly limit?: number | undefined;
   /** `cursor` of an earlier report, with the same `threadIds`. */
   readonly cursor?: string | undefined;
@@ -36,13 +40,15 @@ export interface ReencryptReport {
   readonly writes: number;
   /** Values and patches that were re-encrypted. */
   readonly blobs: number;
+  /** Items of stores that were re-encrypted. */
+  readonly items: number;
   /** Blobs that were removed because no checkpoint named them any more. */
   readonly dropped: number;
   /** Blobs that no checkpoint named, but that stay under their key: the tier can't tell whether a pending write needs them. */
   readonly unlisted: number;
-  /** The first hundred threads that failed, and why. They can be read and written as before. */
-  readonly failed: readonly { readonly threadId: string; readonly error: StratigraphError }[];
-  /** How many threads failed. */
+  /** The first hundred threads and items that failed, and why. They can be read and written as before. Of an item, only the error tells. */
+  readonly failed: readonly { readonly threadId?: string | undefined; readonly error: StratigraphError }[];
+  /** How many threads and items failed. */
   readonly failures: number;
   /** Where the next call goes on; absent if all is done. */
   readonly cursor?: string | undefined;
@@ -63,22 +69,28 @@ const advice: OptionAdvice = {
   batch: "Write limit, and go on with the report's cursor.",
 };
 
-/** Where to go on: the index of the tier among those that own data, and the place among its threads. */
+/**
+ * Where to go on: the index of the tier among those that own data, and the place among its threads. After all of them come the items before
+ * a version.
+ */
 interface Cursor {
   readonly owner: number;
+  readonly before?: number | undefined;
   readonly after?: Parameters<Tier["threads"]>[0]["after"];
   /** How many of `threadIds` are done. */
   readonly done?: number;
 }
 
 type Replacing = OwningTier & BytesReplacer;
-type Counts = { -readonly [Name in "records" | "writes" | "blobs" | "dropped" | "unlisted"]: number };
+type Counts = {
+  -readonly [Name in "records" | "writes" | "blobs" | "items" | "dropped" | "unlisted"]: number;
+};
 type Pieces = {
   -readonly [Name in "records" | "writes" | "blobs"]: ReplaceBytesRequest[Name][number][];
 };
 
 /**
- * Re-encrypts all that isn't encrypted with the active key, thread by thread, while others read and write. It works in small
+ * Re-encrypts all that isn't encrypted with the active key, thread by thread and then the items of stores, while others read and write. It works in small
  * atomic steps, none of which a writer undoes. Contents, ids and hashes stay the same, and nothing is decompressed. A second call
  * reads everything and changes nothing. A thread that fails for a reason of its own is reported, and the work goes on.
  * @throws InvalidOptionError if there is no encryption, or the tier can't replace bytes; StratigraphError "KEY_UNAVAILABLE",
@@ -91,27 +103,39 @@ export async function reencrypt(
 ): Promise<ReencryptReport> {
   const { only, limit } = checked(options);
   const owners = replacingOwners(tier, envelope);
-  const from =
+  const items = only === undefined && keepsItems(tier) ? tier.items : undefined;
+  const from: Cursor =
     options.cursor === undefined
       ? { owner: 0 }
       : decodeCursor(
           options.cursor,
-          isPlaceAmong(owners.length),
+          isPlaceAmong(owners.length, items !== undefined),
           "Pass the cursor of an earlier report as it was.",
         );
-  const counts: Counts = { records: 0, writes: 0, blobs: 0, dropped: 0, unlisted: 0 };
-  const failed: { threadId: string; error: StratigraphError }[] = [];
+  const counts: Counts = { records: 0, writes: 0, blobs: 0, items: 0, dropped: 0, unlisted: 0 };
+  const failed: { threadId?: string; error: StratigraphError }[] = [];
   let [threads, failures] = [0, 0];
+  const note = (failure: (typeof failed)[number]): void => {
+    failures += 1;
+    if (failed.length < mostTold) failed.push(failure);
+  };
   for await (const { owner, threadId, next } of work(owners, only, from)) {
     threads += 1;
     try {
       await reencryptThread(owners[owner]!, envelope, threadId, counts);
     } catch (error) {
-      if (!isOfThread(error)) throw error;
-      failures += 1;
-      if (failed.length < mostTold) failed.push({ threadId, error });
+      if (!isOfOne(error)) throw error;
+      note({ threadId, error });
     }
     if (threads === limit) return { threads, ...counts, failed, failures, cursor: encodeCursor(next) };
+  }
+  let steps = threads;
+  for await (const page of items === undefined ? [] : reencryptItems(items, envelope, from.before, isOfOne)) {
+    counts.items += page.items;
+    for (const error of page.failed) note({ error });
+    const next = { owner: owners.length, before: page.next };
+    if ((steps += 1) === limit && page.next !== undefined)
+      return { threads, ...counts, failed, failures, cursor: encodeCursor(next) };
   }
   return { threads, ...counts, failed, failures };
 }
@@ -160,8 +184,8 @@ async function* work(
   }
 }
 
-/** Whether an error concerns one thread alone, so that the work can go on. An outage concerns all. */
-function isOfThread(error: unknown): error is StratigraphError {
+/** Whether an error concerns one thread or item alone, so that the work can go on. An outage concerns all. */
+function isOfOne(error: unknown): error is StratigraphError {
   return (
     StratigraphError.is(error) && (!error.retryable || error.code === "OVERLOADED") && error.code !== "CLOSED"
   );
@@ -265,9 +289,10 @@ async function namedByStrays(tier: OwningTier, threadId: string): Promise<Set<st
 }
 
 /** Makes the check of a cursor. With a cursor that names an owner that doesn't exist, the work would end at once, as if all were done. */
-function isPlaceAmong(owners: number): (place: unknown) => place is Cursor {
+function isPlaceAmong(owners: number, hasItems: boolean): (place: unknown) => place is Cursor {
   return (place): place is Cursor => {
-    const { owner, after, done = 0 } = (place ?? {}) as Partial<Cursor>;
+    const { owner, after, before, done = 0 } = (place ?? {}) as Partial<Cursor>;
+    if (before !== undefined) return hasItems && owner === owners && Number.isInteger(before);
     const isOwner = owner !== undefined && Number.isInteger(owner) && owner >= 0 && owner < owners;
     return isOwner && (after === undefined || isThreadInfo(after)) && Number.isInteger(done) && done >= 0;
   };

@@ -1,15 +1,17 @@
 import { contentHash, CodecError, keyIdOf, type Cipher } from "../codec/index.ts";
+import { keepsItems } from "../contract/items.ts";
 import type { Tier } from "../contract/tier.ts";
 import type { KeyCheckKeeper } from "../contract/tierExtensions.ts";
 import { BlobEncoder } from "../encode/blobEncoder.ts";
 import { utf8 } from "../encode/bytes.ts";
 import { Envelope } from "../encode/envelope.ts";
 import { bytesOfCheckpoint } from "../encode/ownBytes.ts";
+import { itemBinding } from "../encode/storedBody.ts";
 
-/** How many threads are looked at on each side: the most recently and the least recently written ones. */
+/** How many threads are looked at on each side: the most recently and the least recently written ones. Of items, twice as many. */
 const sampled = 16;
 
-/** What some of a storage's threads show about keys. Keys are given by their ids; undefined stands for the hash key. */
+/** What some of a storage's threads and items show about keys. Keys are given by their ids; undefined stands for the hash key. */
 export interface Proofs {
   readonly proven: ReadonlySet<string | undefined>;
   /** Keys under which something is stored, but none of it opens, or none has the name that the hash key gives it. */
@@ -17,7 +19,7 @@ export interface Proofs {
 }
 
 /**
- * Tries keys on the data of some threads, until all are proven. Data that doesn't open may be damaged, so one piece that opens is enough.
+ * Tries keys on the data of some threads, and then of some items, until all are proven. Data that doesn't open may be damaged, so one piece that opens is enough.
  * @param keys ids; undefined for the hash key
  */
 export async function proofsOf(
@@ -42,6 +44,13 @@ export async function proofsOf(
     for (const hash of checkpoint.record.blobs)
       note(undefined, await isNamed(hash, hashKey, () => encoder.payload(hash, checkpoint.blobs)));
     if (keys.every((key) => proven.has(key))) break;
+  }
+  if (keepsItems(tier) && !keys.every((key) => proven.has(key))) {
+    const { items } = await tier.items.all({ limit: 2 * sampled });
+    for (const item of items) {
+      const id = idIn(item.value, keys);
+      if (id !== undefined) note(id, await opens(cipher, item.value, itemBinding(item)));
+    }
   }
   return { proven, refuted: keys.filter((key) => failed.has(key) && !proven.has(key)) };
 }

@@ -615,11 +615,11 @@ export class TierSaver extends BaseCheckpointSaver {
         `tier ${this.tier.name}`,
         "It keeps no items. Memory and one PostgreSQL database do, and stacks with one of these as the warm tier.",
       );
-    if (this.#keys !== undefined)
+    if (this.#keys !== undefined && options.index !== undefined)
       throw new InvalidOptionError(
-        "encryption",
-        "keys",
-        "Items of stores can't be encrypted yet. Open the store by a checkpointer without encryption, if its values may be readable.",
+        "index",
+        "embeddings of encrypted values",
+        "They would be stored readable, and tell what the values say. Leave it out, or open the store by a checkpointer without encryption.",
       );
     const index = options.index === undefined ? undefined : new ItemIndex(options.index);
     return new TierStore(this.tier.items, this.#itemCoder, ttlOf(options.ttl), index);

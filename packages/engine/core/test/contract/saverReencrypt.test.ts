@@ -266,6 +266,8 @@ describe("refused", () => {
     { owner: 0, after: "x" },
     { owner: 0, after: { threadId: 5 } },
     { owner: 0, done: -1 },
+    { owner: 0, before: 5 },
+    { owner: 1, before: "x" },
     null,
   ])("a cursor of another saver or list, %j: it would skip threads", async (place) => {
     const saver = new TierSaver(new MemoryTier(), { encryption: old });

@@ -65,16 +65,6 @@ test("wrong options of a store are refused by name", () => {
     );
 });
 
-test("a saver that encrypts has no store: its values would be readable", () => {
-  const encryption = { keys: { k1: new Uint8Array(32) }, activeKey: "k1", hashKey: new Uint8Array(32) };
-  expect(() => new MemorySaver({ encryption }).store()).toThrow(
-    expect.objectContaining({
-      code: "INVALID_OPTION",
-      data: expect.objectContaining({ field: "encryption" }),
-    }),
-  );
-});
-
 test("a value that couldn't be read back is refused, and nothing of its batch is stored", async () => {
   const store = new MemorySaver({ maxValueSize: 2000 }).store();
   const batch = store.batch([

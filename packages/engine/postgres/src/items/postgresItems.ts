@@ -3,6 +3,7 @@ import {
   namespacePath,
   type FieldTest,
   type ItemAddress,
+  type ItemBytes,
   type ItemChange,
   type ItemNamespacesQuery,
   type ItemPage,
@@ -20,13 +21,23 @@ import { KeyReader, keyOf, keyText, longIdText } from "../wire/keys.ts";
 
 type ItemStatements = Readonly<
   Record<
-    "readItems" | "changeItems" | "changeIndexedItems" | "searchItems" | "nearestItems" | "itemNamespaces",
+    | "readItems"
+    | "changeItems"
+    | "changeIndexedItems"
+    | "searchItems"
+    | "nearestItems"
+    | "itemNamespaces"
+    | "allItems"
+    | "replaceItems",
     Statement
   >
 >;
 
 /** A path that comes after all others. */
 const lastPath = Buffer.from([0xff]);
+
+/** A version that comes after all others. */
+const lastVersion = "9223372036854775807";
 
 /** How many bytes of values a page of a search has at most, unless it is one item. */
 const pageBytes = 8 * 1024 * 1024;
@@ -63,7 +74,13 @@ export class PostgresItems implements Items {
       key: keyText(key),
       ...(value === undefined
         ? {}
-        : { long: longIdText(key), start: contents.add(value), length: value.length, fields, ttl: ttlMs }),
+        : {
+            long: longIdText(key),
+            start: contents.add(value),
+            length: value.length,
+            fields: fields ?? true,
+            ttl: ttlMs,
+          }),
     }));
     const indexed = changes.flatMap(({ vectors }, n) =>
       vectors === undefined
@@ -80,12 +97,12 @@ export class PostgresItems implements Items {
     const values = [
       ...rangesOf(prefixes),
       jsonPath(tests),
-      before ?? "9223372036854775807",
+      before ?? lastVersion,
       after ?? 0,
       limit,
       pageBytes,
     ];
-    return pageOf(await this.#run(this.#sql.searchItems, values), limit, (item) => item);
+    return pageOf(await this.#run(this.#sql.searchItems, values), limit, asFound);
   }
 
   async nearest({ prefixes, tests, vector, beyond, limit }: NearestItemsQuery): Promise<ItemPage<NearItem>> {
@@ -96,6 +113,23 @@ export class PostgresItems implements Items {
       ...item,
       similarity: Number(row["similarity"]),
     }));
+  }
+
+  async all({ before, limit }: Pick<ItemSearch, "before" | "limit">): Promise<ItemPage> {
+    const values = [before ?? lastVersion, limit, pageBytes];
+    return pageOf(await this.#run(this.#sql.allItems, values), limit, asFound);
+  }
+
+  async replace(replaced: readonly ItemBytes[]): Promise<number> {
+    const contents = new BinaryArgument();
+    const starts = replaced.map(({ value }) => contents.add(value));
+    const values = [
+      replaced.map(({ version }) => version),
+      starts,
+      replaced.map(({ value }) => value.length),
+      contents.value(),
+    ];
+    return (await this.#run(this.#sql.replaceItems, values)).length;
   }
 
   async namespaces({ prefixes, after, limit }: ItemNamespacesQuery): Promise<string[][]> {
@@ -128,6 +162,10 @@ function rangeOf(prefix: readonly string[]): [Buffer, Buffer] {
   return [from, to];
 }
 
+function asFound(item: StoredItem): StoredItem {
+  return item;
+}
+
 /** A page of a search, of which the database read some values. */
 function pageOf<T extends StoredItem>(
   rows: PgResult["rows"],
@@ -145,9 +183,9 @@ function vectorText(vector: Float32Array): string {
   return `{${Array.from(vector, (one) => one.toPrecision(9)).join(",")}}`;
 }
 
-/** Tests as PostgreSQL's jsonpath. */
+/** Tests as PostgreSQL's jsonpath. Fields that aren't known are stored as true, and pass. */
 function jsonPath(tests: readonly FieldTest[]): string {
-  return tests.length === 0 ? "true" : tests.map(conditionOf).join(" && ");
+  return tests.length === 0 ? "true" : `${tests.map(conditionOf).join(" && ")} || $ == true`;
 }
 
 /** In its lax mode, [] is equal to nothing and smaller or larger than nothing. */
@@ -155,7 +193,7 @@ function conditionOf(test: FieldTest): string {
   const field = `$.${JSON.stringify(test.field)}`;
   if ("in" in test)
     return test.in.length === 0
-      ? "false"
+      ? "(1 == 2)"
       : `(${test.in.map((value) => `${field} == ${JSON.stringify(value)}`).join(" || ")})`;
   if (!("than" in test)) return test.is === "present" ? `exists(${field})` : `!exists(${field})`;
   const isOther = ["string", "array"].map((type) => `${field}.type() == "${type}"`).join(" || ");

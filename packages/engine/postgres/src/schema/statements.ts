@@ -70,6 +70,8 @@ export function statementsIn(schema: string) {
     changeIndexedItems: quick("changeIndexedItems", "changeItems"),
     searchItems: quick("searchItems"),
     nearestItems: quick("nearestItems"),
+    allItems: quick("allItems"),
+    replaceItems: heavy("replaceItems"),
     itemNamespaces: quick("itemNamespaces"),
     lock: quick("lock"),
     unlock: quick("unlock"),

@@ -212,6 +212,7 @@ test("keys and reencrypt change the key of all threads, a batch at a time", asyn
   const tier = new MemoryTier();
   const plain = new TierSaver(tier);
   for (let n = 0; n < 13; n += 1) await say(plain, n === 0 ? hostileId : `t${n}`);
+  await plain.store().put(["a"], "k", { n: 1 });
   const [old] = (await ran<{ items: { key?: string; threads: number }[] }>("keys", {}, plain)).output.items;
   expect(old).toMatchObject({ threads: 13 });
   expect(old).not.toHaveProperty("key");
@@ -223,10 +224,18 @@ test("keys and reencrypt change the key of all threads, a batch at a time", asyn
   const first = await ran<{ cursor: string; threads: number }>("reencrypt", {}, saver, given);
   expect(first.output).toMatchObject({ complete: false, threads: 10, failures: 0 });
   const rest = await ran("reencrypt", { cursor: first.output.cursor }, saver);
-  expect(rest.output).toMatchObject({ complete: true, threads: 3 });
+  expect(rest.output).toMatchObject({ complete: true, threads: 3, storeItems: 1 });
   expect(rest.text).toContain("stratigraph keys");
   const { output, text } = await ran("keys", {}, plain);
-  expect(output).toMatchObject({ items: [{ key: "new", threads: 13, checkpoints: 39 }] });
-  expect(text).toMatch(/^new +13 +39/m);
+  expect(output).toMatchObject({ items: [{ key: "new", threads: 13, checkpoints: 39, storeItems: 1 }] });
+  expect(text).toMatch(/^new +13 +39 .* 1$/m);
   await expect(ran("reencrypt", {}, plain)).rejects.toMatchObject({ code: "INVALID_OPTION" });
+  const encryption = {
+    keys: { other: Buffer.alloc(32, 3) },
+    activeKey: "other",
+    hashKey: Buffer.alloc(32, 2),
+  };
+  const failed = await ran("reencrypt", {}, new TierSaver(tier, { encryption }));
+  expect(failed.output).toMatchObject({ failures: 14 });
+  expect(failed.text).toMatch(/^FAILED Item "k" of namespace \["a"\]: /m);
 });

@@ -158,6 +158,7 @@ export function testStore(name: string, opening: () => Promise<StorePair>): void
       expect(await found({ kind: { $in: ["rule", "f\0act"] } })).toBe("text two");
       expect(await found({ kind: { $nin: ["rule", "fact"] } })).toBe("date text");
       expect(await found({ kind: { $in: [] } })).toBe("");
+      expect(await found({ kind: { $in: [] }, score: 1 })).toBe("");
       expect(await found({ none: null })).toBe("ten");
       expect(await found({ none: { $exists: true } })).toBe("ten");
       expect(await found({ kind: { $exists: false } })).toBe("date");

@@ -15,7 +15,7 @@ export const keys = operation({
   examples: ["stratigraph keys", "stratigraph keys ada bob"],
   input: z.object({
     thread: texts(
-      "Ids of threads, taken literally. Default: all threads. All stored data is then read once.",
+      "Ids of threads, taken literally. Default: all threads and all items of stores. All stored data is then read once.",
     ),
   }),
   output: z.object({
@@ -26,13 +26,14 @@ export const keys = operation({
         checkpoints: z.number().describe("Checkpoints under it. Their values are counted in `values`."),
         writes: z.number().describe("Batches of pending writes."),
         values: z.number(),
+        storeItems: z.number().describe("Items of stores."),
       }),
     ),
     unlisted: z.number().describe("Values that no checkpoint names any more, whose key can't be told."),
     failed: z
       .array(z.object({ thread: z.string().optional(), error: z.string() }))
       .describe(
-        "Threads that could not be read, and why. They are in no count, and may hold something under any key.",
+        "Threads and items that could not be read, and why. They are in no count, and may hold something under any key.",
       ),
   }),
   async run({ thread }, context) {
@@ -44,25 +45,30 @@ export const keys = operation({
         void failed.push({ ...(typeof threadId === "string" ? { thread: threadId } : {}), error: message }),
     };
     const { keys: found, unlisted } = await saver.keysInUse(options);
-    const items = found.map(({ keyId, threads, records, writes, blobs }) => ({
+    const items = found.map(({ keyId, threads, records, writes, blobs, items: storeItems }) => ({
       ...(keyId === undefined ? {} : { key: keyId }),
       threads,
       checkpoints: records,
       writes,
       values: blobs,
+      storeItems,
     }));
     return { items, unlisted, failed };
   },
   *render({ items, unlisted, failed }) {
     if (items.length === 0 && failed.length === 0) yield "Nothing is stored.";
     if (items.length > 0) {
-      const rows = items.map(({ key, threads, checkpoints, writes, values }) => [
+      const rows = items.map(({ key, threads, checkpoints, writes, values, storeItems }) => [
         key ?? "(not encrypted)",
-        ...[threads, checkpoints, writes, values].map(String),
+        ...[threads, checkpoints, writes, values, storeItems].map(String),
       ]);
-      yield* columns([["KEY", "THREADS", "CHECKPOINTS", "WRITES", "VALUES"], ...rows], [1, 2, 3, 4]);
+      yield* columns(
+        [["KEY", "THREADS", "CHECKPOINTS", "WRITES", "VALUES", "ITEMS"], ...rows],
+        [1, 2, 3, 4, 5],
+      );
     }
-    for (const { thread = "a thread", error } of failed) yield `NOT READ ${shown(thread)}: ${shown(error)}`;
+    for (const { thread, error } of failed)
+      yield `NOT READ ${[thread, error].flatMap((text) => (text === undefined ? [] : shown(text))).join(": ")}`;
     if (unlisted > 0) yield `${unlisted} values that no checkpoint names any more aren't counted.`;
   },
   found: ({ failed }) => failed.length > 0,
