@@ -1,3 +1,4 @@
+// long file: every kind of application, one after another
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
@@ -27,10 +28,18 @@ const oldest = [
   "@langchain/core@1.1.48",
   "@langchain/langgraph-checkpoint@1.1.5",
 ];
+/** The oldest that supervisor, swarm and langchain admit. */
+const oldestOfAgents = ["@langchain/langgraph@1.4.18", "@langchain/core@1.3.5"];
 const pglite = "@electric-sql/pglite@0.5.16";
 const tools = {
   // The command line brings it to where applications are bundled.
   jiti: "jiti@2",
+  agents: [
+    "langchain@1.5.14",
+    "deepagents@1.14.1",
+    "@langchain/langgraph-supervisor@1.1.3",
+    "@langchain/langgraph-swarm@1.0.4",
+  ],
   bun: "@oven/bun-linux-x64@1.4.5",
   esbuild: "esbuild@0.28.2",
   jest: "jest@30.5.2",
@@ -48,6 +57,14 @@ const expected = {
   messages: ["human h1 5", "ai a1 22", "tool t1 3", "tool t2 5", "ai a2 2400"],
   calls: 2,
   steps: 5,
+};
+
+/** What the agents of test/consumers/apps/agents.mjs must know in a second process, on new threads. */
+const remembered = {
+  createAgent: "anna drinks tea",
+  deepagents: "Anna drinks green tea",
+  supervisor: "bob drinks tea",
+  swarm: "carl drinks tea",
 };
 
 function check(output: string, storages: readonly string[]): void {
@@ -100,7 +117,7 @@ function application(context: Context): Promise<Project> {
 }
 
 /** Applications with an installation of their own: they may run beside those that share one. */
-export const onTheirOwn: ReadonlySet<string> = new Set(["oldest", "yarn"]);
+export const onTheirOwn: ReadonlySet<string> = new Set(["oldest", "agents", "yarn"]);
 
 export const consumers: Record<string, Consumer> = {
   async node(context) {
@@ -228,6 +245,27 @@ export const consumers: Record<string, Consumer> = {
     for (const program of programs)
       check(await project.run(bun, [program, `.bun-${program}`]), ["memory", "folder"]);
     return "CommonJS and ES modules, memory and a folder";
+  },
+
+  async agents(context) {
+    const kinds: string[] = [];
+    for (const langgraph of [newest, oldestOfAgents]) {
+      const project = new Project(context.tarballs);
+      await project.install(...langgraph, ...tools.agents, pglite);
+      for (const [storage, env] of [
+        ["a folder", { DATABASE_URL: "" }],
+        ...(context.postgres === "" ? [] : [["PostgreSQL", await withDatabase(context)] as const]),
+      ] as const) {
+        await project.run("node", ["agents.mjs", "tell", ".memories"], { env });
+        const told = await project.run("node", ["agents.mjs", "ask", ".memories"], { env });
+        const answers = JSON.parse(told) as Record<string, string>;
+        for (const [kind, known] of Object.entries(remembered))
+          if (answers[kind]?.includes(known) !== true)
+            throw new Error(`${kind} doesn't remember "${known}" on ${storage}: ${told}`);
+        kinds.push(`${storage} with ${langgraph[0]}`);
+      }
+    }
+    return `${Object.keys(remembered).join(", ")} remember in another process, on ${kinds.join(", ")}`;
   },
 
   async yarn(context) {
