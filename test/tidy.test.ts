@@ -19,6 +19,7 @@ const LAYERS: Record<string, string[]> = {
   service: ["core"],
   migrate: ["core"],
   journal: ["core", "branch"],
+  workspace: ["core", "branch", "journal"],
   "cli/operations": ["core", "branch", "journal", "migrate"],
   "cli/inspector": ["core", "cli/operations"],
   "cli/terminal": ["core", "cli/inspector", "cli/operations", "stratigraph"],

@@ -1,6 +1,10 @@
 // For the packages that are released together with this one. Not versioned: anything may change in a patch.
 export { retentionNames } from "./maintenance/retentionOptions.ts";
 export { keepsItems } from "./contract/items.ts";
+export { checkedAddress, checkedCount, checkedLabels } from "./items/checkedOperations.ts";
+export type { ItemCoder, ItemValue } from "./items/itemCoder.ts";
+export { TierStore } from "./items/tierStore.ts";
+export { ttlOf, type ItemTtl } from "./items/ttl.ts";
 export { keepsWorkspaces } from "./contract/workspaces.ts";
 export { configOf, validId } from "./saver/address.ts";
 export { answerWithin, endsWithin } from "./contract/answerWithin.ts";
@@ -20,6 +24,7 @@ export {
 } from "./contract/observation.ts";
 export {
   checkOptions,
+  kindOf,
   shownName,
   didYouMean,
   pickOptions,

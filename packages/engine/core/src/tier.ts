@@ -38,7 +38,7 @@ export {
   type VersionCheck,
   type WorkspaceChange,
   type WorkspaceKeeper,
-  type Workspaces,
+  type WorkspaceStorage,
   type WorkspaceState,
 } from "./contract/workspaces.ts";
 export { tagKey } from "./contract/tagKey.ts";

@@ -38,7 +38,7 @@ import type {
   LayeredTier,
   LeaseKeeper,
   Items,
-  Workspaces,
+  WorkspaceStorage,
   LockKeeper,
   ListedCheckpoint,
   ListQuery,
@@ -101,7 +101,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   readonly untagThread?: ThreadTagger["untagThread"];
   readonly threadTags?: ThreadTagger["threadTags"];
   readonly items?: Items;
-  readonly workspaces?: Workspaces;
+  readonly workspaces?: WorkspaceStorage;
   readonly archiveThread?: ThreadArchiver["archiveThread"];
   readonly restoreThread?: ThreadArchiver["restoreThread"];
   /** Every tier that may hold a part of a thread. Replicas aren't among them, because they follow the warm tier. */

@@ -40,6 +40,7 @@ export type ErrorCode =
   | "TRANSACTION_ENDED"
   | "ROLLED_BACK"
   | "VERSION_CONFLICT"
+  | "VERSION_GONE"
   | "THREAD_BUSY"
   | "LOCK_LOST"
   | "DRAINING";

@@ -83,17 +83,19 @@ export interface LogPage extends WorkspaceState {
 export interface ItemsAtQuery {
   readonly version: number;
   readonly prefixes: readonly (readonly string[])[];
+  /** Only the item of this key, in the namespace that is the only prefix. */
+  readonly key?: string | undefined;
   /** Only items after this one, in the order of the answer. */
   readonly after?: ItemAddress | undefined;
   readonly limit: number;
 }
 
 /**
- * Workspaces of a tier: items with a log. The items of a workspace are those of {@link Items} whose namespaces begin with `""` and the
+ * WorkspaceStorage of a tier: items with a log. The items of a workspace are those of {@link Items} whose namespaces begin with `""` and the
  * workspace's name; here, addresses leave these two labels out. A workspace begins with its first commit. Its commits are made one after
  * another, so that versions grow in the order in which they can be seen: who has read the log up to a version misses nothing before it.
  */
-export interface Workspaces {
+export interface WorkspaceStorage {
   /**
    * Makes commits, each on its own, in their order.
    * @param options `isRepeat`: a commit whose id is among the newest 10,000 entries of the log was made already; it is answered as then
@@ -129,7 +131,7 @@ export interface Workspaces {
 
 /** A tier that keeps workspaces. */
 export interface WorkspaceKeeper {
-  readonly workspaces: Workspaces;
+  readonly workspaces: WorkspaceStorage;
 }
 
 /** Whether a tier is a {@link WorkspaceKeeper}. */

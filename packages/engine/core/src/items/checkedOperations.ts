@@ -1,4 +1,4 @@
-import type { ListNamespacesOperation, PutOperation, SearchOperation } from "@langchain/langgraph-checkpoint";
+import type { ListNamespacesOperation, SearchOperation } from "@langchain/langgraph-checkpoint";
 import { kindOf, shown } from "../contract/checkOptions.ts";
 import { InvalidAddressError, InvalidOptionError } from "../contract/errors.ts";
 import { maxNamespaceBytes, namespacePath, type ItemAddress } from "../contract/items.ts";
@@ -76,14 +76,15 @@ export function checkedList({
 }
 
 /** @throws InvalidAddressError, InvalidOptionError */
-export function checkedAddress({ namespace, key }: Pick<PutOperation, "namespace" | "key">): ItemAddress {
+export function checkedAddress({ namespace, key }: ItemAddress): ItemAddress {
   const labels = checkedLabels("namespace", namespace);
   if (labels.length === 0)
     throw new InvalidAddressError("namespace", "no labels", 'Name at least one: ["memories"].');
   return { namespace: labels, key: validId("key", key) };
 }
 
-function checkedLabels(field: string, labels: unknown): string[] {
+/** @throws InvalidAddressError */
+export function checkedLabels(field: string, labels: unknown): string[] {
   if (!Array.isArray(labels))
     throw new InvalidAddressError(field, kindOf(labels), 'Pass a list of labels: ["users", "anna"].');
   for (const label of labels as unknown[])
@@ -99,7 +100,8 @@ function checkedLabels(field: string, labels: unknown): string[] {
   return [...(labels as string[])];
 }
 
-function checkedCount(field: string, value: unknown, otherwise: number): number {
+/** @throws InvalidOptionError */
+export function checkedCount(field: string, value: unknown, otherwise: number): number {
   if (value === undefined) return otherwise;
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
   throw new InvalidOptionError(field, shown(value), "Pass a whole number, 0 or more.");

@@ -56,8 +56,30 @@ export class ItemCoder {
     };
   }
 
+  /** Encodes what the log of a workspace says of a change, as text. @throws StratigraphError "SERIALIZATION" */
+  async note(at: ItemAddress, text: string): Promise<Uint8Array> {
+    const owner = noteOwner(at);
+    try {
+      const content = withChecksum(owner, [], Buffer.from(text));
+      return await this.#blobs.envelope.wrap(content, bodyAddress(owner));
+    } catch (cause) {
+      throw notStored(at, cause);
+    }
+  }
+
+  /** The text of {@link note}. @throws StratigraphError "CORRUPT" */
+  async noteText(at: ItemAddress, bytes: Uint8Array): Promise<string> {
+    const owner = noteOwner(at);
+    try {
+      const content = await this.#blobs.envelope.unwrap(bytes, bodyAddress(owner));
+      return Buffer.from(verified(owner, [], content)).toString("utf8");
+    } catch (cause) {
+      throw itemError(at, "its note can't be decoded", cause, "CORRUPT");
+    }
+  }
+
   /** @throws StratigraphError "CORRUPT", "UNREGISTERED_TYPE", "NEWER_FORMAT"; "SERIALIZATION" if the serde can't revive the value */
-  async decode(item: StoredItem): Promise<ItemValue> {
+  async decode(item: ItemAddress & Pick<StoredItem, "value">): Promise<ItemValue> {
     const owner = ownerOf(item);
     let typed: Typed;
     try {
@@ -77,6 +99,10 @@ export class ItemCoder {
 
 function ownerOf({ namespace, key }: ItemAddress): string[] {
   return [...namespace, key];
+}
+
+function noteOwner(at: ItemAddress): string[] {
+  return [...ownerOf(at), "note"];
 }
 
 function notStored(at: ItemAddress, cause: unknown): Error {

@@ -56,6 +56,9 @@ interface Put {
   readonly change: () => Promise<ItemChange>;
 }
 
+/** Adds what a kind of store tells of its items. */
+type Dress = (item: Item, stored: StoredItem) => Item | Promise<Item>;
+
 /** How many items a search reads at first, if it may need more than it is to find. */
 const firstPage = 64;
 
@@ -74,15 +77,23 @@ export class TierStore extends BaseStore {
   readonly #coder: ItemCoder;
   readonly #ttl: ItemTtl;
   readonly #index: ItemIndex | undefined;
+  readonly #dress: Dress;
   #close: () => Promise<void> = async () => {};
 
-  /** @internal Use `createStore()` or {@link TierSaver.store}. */
-  constructor(items: Items, coder: ItemCoder, ttl: ItemTtl, index: ItemIndex | undefined) {
+  /** @internal Use `createStore()` or {@link TierSaver.store}. @param dress adds to the items that are returned */
+  constructor(
+    items: Items,
+    coder: ItemCoder,
+    ttl: ItemTtl,
+    index: ItemIndex | undefined,
+    dress: Dress = (item) => item,
+  ) {
     super();
     this.#items = items;
     this.#coder = coder;
     this.#ttl = ttl;
     this.#index = index;
+    this.#dress = dress;
   }
 
   /**
@@ -165,13 +176,9 @@ export class TierStore extends BaseStore {
 
   async #opened(item: StoredItem): Promise<Item> {
     const { namespace, key, createdAtMs, updatedAtMs } = item;
-    return {
-      value: await this.#coder.decode(item),
-      key,
-      namespace: [...namespace],
-      createdAt: new Date(createdAtMs),
-      updatedAt: new Date(updatedAtMs),
-    };
+    const times = { createdAt: new Date(createdAtMs), updatedAt: new Date(updatedAtMs) };
+    const value = await this.#coder.decode(item);
+    return await this.#dress({ value, key, namespace: [...namespace], ...times }, item);
   }
 
   async #search(

@@ -7,7 +7,7 @@ import type {
   LogPage,
   LogQuery,
   WorkspaceChange,
-  Workspaces,
+  WorkspaceStorage,
 } from "../contract/workspaces.ts";
 import { pathText, type MemoryItems } from "./memoryItems.ts";
 
@@ -33,7 +33,7 @@ interface Workspace {
 }
 
 /** The workspaces of a {@link MemoryTier}. */
-export class MemoryWorkspaces implements Workspaces {
+export class MemoryWorkspaces implements WorkspaceStorage {
   readonly #items: MemoryItems;
   readonly #now: () => number;
   readonly #run: Run;
@@ -116,17 +116,22 @@ export class MemoryWorkspaces implements Workspaces {
     });
   }
 
-  async itemsAt(name: string, { version, after, limit, prefixes }: ItemsAtQuery): Promise<ItemPage> {
+  async itemsAt(
+    name: string,
+    { version, after, limit, prefixes, key: only }: ItemsAtQuery,
+  ): Promise<ItemPage> {
     return await this.#run("workspaces.itemsAt", () => {
       const begins = prefixes.map(pathText);
       const last = after === undefined ? "" : orderOf(after);
       const found = Array.from(newestAt(this.#workspaces.get(name)?.log ?? [], version))
         .filter(
-          ([order, { namespace, kind, expiresAtMs }]) =>
+          ([order, { namespace, key, kind, expiresAtMs }]) =>
             order > last &&
             kind === "put" &&
             expiresAtMs > this.#now() &&
-            begins.some((prefix) => isBelow(pathText(namespace), prefix)),
+            (only === undefined
+              ? begins.some((prefix) => isBelow(pathText(namespace), prefix))
+              : pathText(namespace) === begins[0] && key === only),
         )
         .sort(([a], [b]) => (a < b ? -1 : 1));
       const items = found

@@ -119,7 +119,8 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #onConflict: SaverOptions["onConflict"];
   readonly #rights = new HeadRights();
   readonly #known: KnownThreads;
-  readonly #itemCoder: ItemCoder;
+  /** @internal Encodes the items of stores and workspaces. */
+  readonly itemCoder: ItemCoder;
   readonly #lineage: Lineage;
   readonly #waits: StoredWaits;
   readonly #writers = new Writers();
@@ -145,7 +146,7 @@ export class TierSaver extends BaseCheckpointSaver {
     const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
     const blobs = new BlobEncoder(envelope, resolved, stored);
     this.coder = new CheckpointCoder(resolved.serde, blobs);
-    this.#itemCoder = new ItemCoder(resolved.serde, blobs);
+    this.itemCoder = new ItemCoder(resolved.serde, blobs);
     this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
     this.#known = new KnownThreads(tier, this.coder, this.#tags);
     this.#lineage = new Lineage(tier, this.coder);
@@ -622,7 +623,7 @@ export class TierSaver extends BaseCheckpointSaver {
         "They would be stored readable, and tell what the values say. Leave it out, or open the store by a checkpointer without encryption.",
       );
     const index = options.index === undefined ? undefined : new ItemIndex(options.index);
-    return new TierStore(this.tier.items, this.#itemCoder, ttlOf(options.ttl), index);
+    return new TierStore(this.tier.items, this.itemCoder, ttlOf(options.ttl), index);
   }
 
   async #end(): Promise<void> {

@@ -79,6 +79,37 @@ export interface Task {
   readonly fresh: boolean;
 }
 
+/** The task that writes something, for a log. */
+export interface Writer {
+  readonly thread?: string | undefined;
+  readonly run?: string | undefined;
+  /** The root graph's checkpoint from which the task's step began. */
+  readonly checkpoint?: string | undefined;
+  /** The namespace of its subgraph. */
+  readonly namespace?: string | undefined;
+  readonly node?: string | undefined;
+  readonly task?: string | undefined;
+  /** The id that the model gave to the tool call. */
+  readonly toolCall?: string | undefined;
+}
+
+/** The task that runs now; empty outside a graph. */
+export function writerIn(config?: unknown): Writer {
+  const { configurable = {}, metadata = {}, runId, toolCallId, toolCall } = wholeConfig(config);
+  const map = Object(configurable["checkpoint_map"]) as Record<string, unknown>;
+  const namespace = text(configurable["checkpoint_ns"])?.split("|").slice(0, -1).join("|");
+  const thread = configurable["thread_id"];
+  return dropUndefined({
+    thread: Number.isSafeInteger(thread) ? String(thread) : text(thread),
+    run: text(runId) ?? text(metadata["run_id"]),
+    checkpoint: text(map[""]),
+    namespace: namespace === "" ? undefined : namespace,
+    node: text(metadata["langgraph_node"]),
+    task: text(configurable["__pregel_task_id"]),
+    toolCall: text(toolCallId) ?? text(toolCall?.id),
+  });
+}
+
 /** A config, completed from that of the running task, as LangChain does. A config that names a thread is complete. */
 function wholeConfig(config: unknown): TaskConfig {
   const around = (AsyncLocalStorageProviderSingleton.getRunnableConfig() ?? {}) as TaskConfig;

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { StratigraphError } from "@stratigraph/core";
+import type { LoggedChange } from "@stratigraph/core/tier";
+import type { Parts } from "./parts.ts";
+import type { Prefixes } from "./workspaceItems.ts";
+
+/** How many entries are read at a time. */
+const page = 256;
+
+/** Pauses between two looks at a log without news, in milliseconds: from, to, and where the storage tells of news. */
+const pauseMs = { first: 50, longest: 1000, woken: 5000 };
+
+/** How long a reader waits for a storage that doesn't answer, in milliseconds. */
+const patienceMs = 60_000;
+
+/**
+ * The entries of a log after a version, oldest first, and those that come. Looking is what finds them; being told of news only makes it look
+ * sooner. Ends when the signal is aborted.
+ * @throws StratigraphError "VERSION_GONE"; what the storage throws, once it hasn't answered for a minute
+ */
+export async function* follow(
+  { workspaces, name }: Parts,
+  prefixes: Prefixes,
+  since: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<LoggedChange> {
+  let after = since;
+  let pause = pauseMs.first;
+  let failedAt: number | undefined;
+  const isEnded = (): boolean => signal?.aborted === true;
+  while (!isEnded()) {
+    const looked = new AbortController();
+    const ends = looked.signal;
+    const onAbort = (): void => looked.abort();
+    signal?.addEventListener("abort", onAbort);
+    // Begun before the look, so that what is committed between the two isn't waited for.
+    const woken = workspaces
+      .changed?.(name, ends)
+      .catch(() => sleep(pauseMs.longest, undefined, { signal: ends }));
+    try {
+      const { entries, more, version, trimmed } = await workspaces.log(name, {
+        prefixes,
+        after,
+        limit: page,
+      });
+      failedAt = undefined;
+      if (after < trimmed || after > version) throw versionGone(name, after, trimmed, version);
+      for (const entry of entries) {
+        yield entry;
+        if (looked.signal.aborted) return;
+      }
+      if (entries.length > 0) pause = pauseMs.first;
+      after = more ? entries.at(-1)!.version : version;
+      if (more) continue;
+      const pausing = sleep(woken === undefined ? pause : pauseMs.woken, undefined, { signal: ends });
+      await Promise.race([pausing.catch(() => {}), ...(woken === undefined ? [] : [woken.catch(() => {})])]);
+      pause = Math.min(pause * 2, pauseMs.longest);
+    } catch (error) {
+      if (!StratigraphError.is(error) || !error.retryable) throw error;
+      failedAt ??= performance.now();
+      if (performance.now() - failedAt > patienceMs) throw error;
+      await sleep(pauseMs.longest, undefined, { signal }).catch(() => {});
+    } finally {
+      looked.abort();
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+}
+
+/** What follows a version can't be told any more. */
+export function versionGone(
+  workspace: string,
+  since: number,
+  trimmed: number,
+  version: number,
+): StratigraphError {
+  const why =
+    since < trimmed
+      ? `its log was trimmed up to ${trimmed}`
+      : `its newest version is ${version}: it was deleted, or its storage was set back`;
+  return new StratigraphError(
+    "VERSION_GONE",
+    `Workspace ${JSON.stringify(workspace)} can't tell what came after version ${since}: ${why}. Read its items as they are, and go on from ` +
+      `there: workspace.watch({ since: await workspace.version() }).`,
+    { workspace, since, trimmed, version },
+  );
+}

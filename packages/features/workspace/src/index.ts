@@ -1,0 +1,17 @@
+export type { RoleOptions } from "./access.ts";
+export type { Author } from "./author.ts";
+export type { ChangeOptions } from "./changeOptions.ts";
+export { createWorkspace, type WorkspaceOptions } from "./createWorkspace.ts";
+export type { HeldLock, Lock, LockOptions } from "./lock.ts";
+export type { Step } from "./steps.ts";
+export type { Message, SubscribeOptions, Topic } from "./topic.ts";
+export type {
+  LogOptions,
+  PastWorkspace,
+  PutOptions,
+  Transacted,
+  Workspace,
+  WorkspaceEvent,
+  WorkspaceItem,
+  Written,
+} from "./workspace.ts";

@@ -1,0 +1,211 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { InvalidOptionError, StratigraphError, type Duration } from "@stratigraph/core";
+import { checkOptions, kindOf, validId, waitMsOf, type OptionNames } from "@stratigraph/core/internal";
+import type { StoredItem, VersionCheck } from "@stratigraph/core/tier";
+import { noteText, noteOf, type Author } from "./author.ts";
+import { isMade } from "./commitQueue.ts";
+import type { Parts } from "./parts.ts";
+
+/** Options of {@link Workspace.lock}. */
+export interface LockOptions {
+  /** How long a lock outlives its holder's last sign of life. A living holder renews it. Default "30s". */
+  readonly ttl?: Duration | undefined;
+  /** How long to wait while others hold it. Default "1m". */
+  readonly waitFor?: Duration | undefined;
+  /** Ends the waiting, and is aborted with the work's own signal when the lock is lost. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const lockOptionNames: OptionNames<LockOptions> = { ttl: true, waitFor: true, signal: true };
+
+/** A lock that is held. */
+export interface HeldLock {
+  readonly key: string;
+  /** Grows from holder to holder. */
+  readonly token: number;
+  readonly author: Author;
+  readonly since: Date;
+}
+
+const namespace = ["", "locks"];
+
+/** Pauses between two attempts, in milliseconds: from, to. */
+const pauseMs = { first: 20, longest: 500 };
+
+/** A lock that this process holds, as far as it knows. The storage decides: pass it to writes. */
+export class Lock {
+  readonly keys: readonly string[];
+  /** A fencing token for resources outside: larger than those of all earlier holders. They have to refuse smaller ones. */
+  readonly token: number;
+  /** Aborted when the lock is lost. */
+  readonly signal: AbortSignal;
+  /** @internal What has to hold when a guarded write is made. */
+  readonly checks: readonly VersionCheck[];
+  readonly #ended: AbortController;
+
+  /** @internal */
+  constructor(checks: readonly VersionCheck[], ended: AbortController) {
+    this.checks = checks;
+    this.keys = checks.map(({ key }) => key);
+    this.token = Math.max(...checks.map(({ version }) => version));
+    this.signal = ended.signal;
+    this.#ended = ended;
+  }
+
+  /** @internal Notes that another may hold it. */
+  lost(): StratigraphError {
+    const error = new StratigraphError(
+      "LOCK_LOST",
+      `Lock ${this.keys.map((key) => JSON.stringify(key)).join(", ")} isn't held any more: it expired while its holder was silent, or its work has ` +
+        `ended. Nothing was written. Read again what the work depends on, and begin anew.`,
+      { keys: this.keys, token: this.token },
+    );
+    this.#ended.abort(error);
+    return error;
+  }
+}
+
+/** Runs work under locks. All are taken in one commit, so holders never wait for each other. */
+export async function withLock<T>(
+  parts: Parts,
+  agent: string | undefined,
+  keys: string | readonly string[],
+  options: LockOptions,
+  work: (lock: Lock) => T | Promise<T>,
+): Promise<T> {
+  checkOptions("lock", options, lockOptionNames);
+  if (typeof work !== "function")
+    throw new InvalidOptionError("work", kindOf(work), "Pass a function as the third argument.");
+  const { ttl = "30s", waitFor = "1m", signal } = options;
+  const ttlMs = waitMsOf("ttl", ttl);
+  if (ttlMs < 100) throw new InvalidOptionError("ttl", ttl, 'Pass at least "100ms".');
+  const names = [...new Set(typeof keys === "string" ? [keys] : keys)].map((key) => validId("keys", key));
+  if (names.length === 0) throw new InvalidOptionError("keys", "no keys", "Name at least one lock.");
+  const ended = new AbortController();
+  const taken = await take(parts, agent, names, ttlMs, waitMsOf("waitFor", waitFor), signal);
+  const lock = new Lock(taken.checks, ended);
+  const onAbort = (): void => ended.abort(signal!.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const done = new AbortController();
+  const renewing = renew(parts, lock, ttlMs, taken.atMs, done.signal);
+  let isLost = false;
+  const giveBack = async (): Promise<void> => {
+    done.abort();
+    signal?.removeEventListener("abort", onAbort);
+    const renewedAtMs = await renewing;
+    const changes = lock.checks.map(({ key }) => ({ namespace, key }));
+    // What can't be given back now expires. One that was lost is another's.
+    const given = await parts.queue.commit({ checks: lock.checks, changes }).catch(() => undefined);
+    if (given === undefined || isMade(given)) return;
+    // It may have been given back by a commit whose answer was lost. If it can't have expired and nobody has it, that is so.
+    const held = await readLocks(parts, names).catch(() => []);
+    isLost = held.length > 0 || performance.now() - renewedAtMs >= ttlMs;
+  };
+  let result: T;
+  try {
+    result = await work(lock);
+  } finally {
+    await giveBack();
+  }
+  if (isLost) throw lock.lost();
+  return result;
+}
+
+async function take(
+  parts: Parts,
+  agent: string | undefined,
+  names: readonly string[],
+  ttlMs: number,
+  waitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<{ checks: VersionCheck[]; atMs: number }> {
+  const holder = randomUUID();
+  const begun = performance.now();
+  for (let pause = pauseMs.first; ; pause = Math.min(pause * 2, pauseMs.longest)) {
+    signal?.throwIfAborted();
+    // Its own time counts from before the storage's: so it never believes in a lock longer than the storage does.
+    const atMs = performance.now();
+    const note = noteText(agent, undefined);
+    const changes = await Promise.all(
+      names.map(async (key) => ({
+        ...(await parts.coder.capture({ namespace, key }, { holder, note })()),
+        ttlMs,
+      })),
+    );
+    const checks = names.map((key) => ({ namespace, key, version: 0 }));
+    const result = await parts.queue.commit({ checks, changes });
+    if (isMade(result) && result.versions.every((version) => version > 0))
+      return { checks: names.map((key, nth) => ({ namespace, key, version: result.versions[nth]! })), atMs };
+    const held = await readLocks(parts, names);
+    // The answer to the commit that took them may have been lost.
+    if (held.length === names.length && held.every((lock) => lock.holder === holder))
+      return { checks: held.map(({ key, token }) => ({ namespace, key, version: token })), atMs };
+    const left = waitMs - (performance.now() - begun);
+    if (left <= 0) throw lockedError(names, held, waitMs);
+    await sleep(Math.min(left, pause * (0.5 + Math.random())), undefined, { signal });
+  }
+}
+
+/** Renews a lock until the work has ended, or it is lost. Returns when it was renewed last. */
+async function renew(
+  { queue }: Parts,
+  lock: Lock,
+  ttlMs: number,
+  takenAtMs: number,
+  done: AbortSignal,
+): Promise<number> {
+  let renewedAtMs = takenAtMs;
+  const changes = lock.checks.map(({ key }) => ({ namespace, key, as: "touch" as const, ttlMs }));
+  while (!done.aborted && !lock.signal.aborted) {
+    await sleep(ttlMs / 3, undefined, { signal: done }).catch(() => {});
+    if (done.aborted) break;
+    const atMs = performance.now();
+    try {
+      if (isMade(await queue.commit({ checks: lock.checks, changes }))) renewedAtMs = atMs;
+      else lock.lost();
+    } catch {
+      if (performance.now() - renewedAtMs >= ttlMs) lock.lost();
+    }
+  }
+  return renewedAtMs;
+}
+
+interface StoredLock extends HeldLock {
+  readonly holder: string;
+}
+
+async function readLocks(parts: Parts, names: readonly string[]): Promise<StoredLock[]> {
+  const found = await parts.items.read(
+    names.map((key) => ({ namespace: ["", parts.name, ...namespace], key })),
+  );
+  return await Promise.all(found.flatMap((item) => (item === undefined ? [] : [opened(parts, item)])));
+}
+
+async function opened(parts: Parts, item: StoredItem): Promise<StoredLock> {
+  const { key, version, createdAtMs, value } = item;
+  const { holder, note } = await parts.coder.decode({ namespace, key, value });
+  const { author } = noteOf(String(note));
+  return { key, token: version, author, since: new Date(createdAtMs), holder: String(holder) };
+}
+
+/** All locks of a workspace, newest first, at most 1,000. */
+export async function heldLocks(parts: Parts): Promise<HeldLock[]> {
+  const prefixes = [["", parts.name, ...namespace]];
+  const { items } = await parts.items.search({ prefixes, tests: [], limit: 1000 });
+  const locks = await Promise.all(items.map((item) => opened(parts, item)));
+  return locks.map(({ key, token, author, since }) => ({ key, token, author, since }));
+}
+
+function lockedError(names: readonly string[], held: readonly HeldLock[], waitMs: number): StratigraphError {
+  const shown = held.map(
+    ({ key, author, since }) =>
+      `${JSON.stringify(key)} by ${author.agent ?? author.run ?? "an unnamed agent"} since ${since.toISOString()}`,
+  );
+  return new StratigraphError(
+    "LOCKED",
+    `Waited ${waitMs} ms for lock ${names.map((key) => JSON.stringify(key)).join(", ")}; held: ${shown.join(", ") || "nothing now"}. ` +
+      `Raise waitFor, or see who holds it with workspace.locks().`,
+    { keys: names, held: held.map(({ key, token, author }) => ({ key, token, author })) },
+  );
+}

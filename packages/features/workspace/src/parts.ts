@@ -1,0 +1,59 @@
+import { InvalidOptionError, type Tier, type TierSaver } from "@stratigraph/core";
+import { keepsItems, keepsWorkspaces, type ItemCoder, type ItemTtl } from "@stratigraph/core/internal";
+import type { ItemAddress, Items, LoggedChange, StoredItem, WorkspaceStorage } from "@stratigraph/core/tier";
+import { noteOf, type Note } from "./author.ts";
+import { CommitQueue } from "./commitQueue.ts";
+import { freeze } from "./freeze.ts";
+import { Turns } from "./turns.ts";
+
+/** What all handles of one workspace share. */
+export interface Parts {
+  readonly name: string;
+  readonly workspaces: WorkspaceStorage;
+  readonly items: Items;
+  readonly coder: ItemCoder;
+  readonly ttl: ItemTtl;
+  readonly queue: CommitQueue;
+  readonly freezes: boolean;
+  /** Updates of one item in this process take turns: so they don't come between each other. */
+  readonly turns: Turns;
+}
+
+const shared = new WeakMap<Tier, Map<string, Pick<Parts, "queue" | "turns">>>();
+
+/** @throws InvalidOptionError if the storage keeps no workspaces */
+export function partsOf(
+  checkpointer: TierSaver,
+  name: string,
+  options: Pick<Parts, "ttl" | "freezes">,
+): Parts {
+  const { tier } = checkpointer;
+  if (!keepsWorkspaces(tier) || !keepsItems(tier))
+    throw new InvalidOptionError(
+      "checkpointer",
+      tier.name,
+      "It keeps no workspaces. Memory, PostgreSQL, PGlite and Redis do, and stacks with one of these as the warm tier.",
+    );
+  const { workspaces, items } = tier;
+  const ofTier = shared.get(tier) ?? new Map<string, Pick<Parts, "queue" | "turns">>();
+  shared.set(tier, ofTier);
+  const own = ofTier.get(name) ?? { queue: new CommitQueue(workspaces, name), turns: new Turns() };
+  ofTier.set(name, own);
+  return { name, workspaces, items, coder: checkpointer.itemCoder, ...own, ...options };
+}
+
+/** What an item's note says. */
+export async function noteIn({ coder }: Parts, at: ItemAddress & Pick<StoredItem, "note">): Promise<Note> {
+  return at.note === undefined ? { author: {} } : noteOf(await coder.noteText(at, at.note));
+}
+
+/** The value of a change, if it has one. */
+export async function valueIn(
+  { coder, freezes }: Parts,
+  change: Pick<LoggedChange, "namespace" | "key" | "value">,
+): Promise<Record<string, unknown> | undefined> {
+  const { value } = change;
+  if (value === undefined) return undefined;
+  const decoded = await coder.decode({ ...change, value });
+  return freezes ? freeze(decoded) : decoded;
+}

@@ -1,0 +1,157 @@
+import { checkedCount, checkOptions, kindOf, validId, type OptionNames } from "@stratigraph/core/internal";
+import { InvalidOptionError } from "@stratigraph/core";
+import type { LoggedChange, StoredItem } from "@stratigraph/core/tier";
+import type { Access } from "./access.ts";
+import type { Author } from "./author.ts";
+import { isMade } from "./commitQueue.ts";
+import { follow } from "./follow.ts";
+import { noteIn, valueIn, type Parts } from "./parts.ts";
+import type { ChangeOptions } from "./changeOptions.ts";
+
+/** A message of a topic or an inbox. */
+export interface Message {
+  /** Larger than those of earlier messages. */
+  readonly version: number;
+  readonly at: Date;
+  readonly author: Author;
+  readonly reason?: string | undefined;
+  readonly body: Record<string, unknown>;
+  /** Notes that the subscriber is done with this message and all before it: it doesn't get them again. */
+  ack(): Promise<void>;
+}
+
+/** Options of {@link Topic.subscribe}. */
+export interface SubscribeOptions {
+  /**
+   * Where to begin: with the "first" message that is still there, with the "next" that comes, or after a version. Default: after the last
+   * one that the subscriber acknowledged, or with the first.
+   */
+  readonly from?: "first" | "next" | number | undefined;
+  /** Ends the subscription when it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const subscribeOptionNames: OptionNames<SubscribeOptions> = { from: true, signal: true };
+
+type Publish = (body: Record<string, unknown>, options?: ChangeOptions) => Promise<number>;
+
+/** Messages that are kept in the workspace's log. Made by {@link Workspace.topic} and {@link Workspace.inbox}. */
+export class Topic {
+  readonly #parts: Parts;
+  readonly #access: Access;
+  readonly #publish: Publish;
+  readonly #namespace: string[];
+
+  /** @internal @param publish adds a message */
+  constructor(parts: Parts, access: Access, namespace: string[], publish: Publish) {
+    this.#parts = parts;
+    this.#access = access;
+    this.#namespace = namespace;
+    this.#publish = publish;
+    validId("topic", namespace.at(-1));
+  }
+
+  /** Adds a message. To announce a change with the change, use a step of {@link Workspace.transact}. Returns the message's version. */
+  async publish(body: Record<string, unknown>, options?: ChangeOptions): Promise<number> {
+    return await this.#publish(body, options);
+  }
+
+  /**
+   * Messages in order, those that are there and those that come, each at least once: what wasn't acknowledged comes again in the next
+   * subscription of the same name. Two that subscribe by one name at a time both get all messages.
+   * @param subscriber names the offset, which lies in the workspace
+   * @throws StratigraphError "VERSION_GONE", "ACCESS_DENIED"
+   */
+  async *subscribe(subscriber: string, options: SubscribeOptions = {}): AsyncGenerator<Message> {
+    checkOptions("subscribe", options, subscribeOptionNames);
+    const { from, signal } = options;
+    this.#access.maySubscribe(this.#namespace);
+    const offset = new Offset(this.#parts, this.#namespace, validId("subscriber", subscriber));
+    const since = await this.#since(from, offset);
+    for await (const entry of follow(this.#parts, [this.#namespace], since, signal))
+      yield { ...(await this.#message(entry)), ack: async () => await offset.advance(entry.version) };
+  }
+
+  /** The messages so far, oldest first, without a subscription. @param options `since`: only those after this version */
+  async *replay({ since = 0 }: { readonly since?: number | undefined } = {}): AsyncGenerator<
+    Omit<Message, "ack">
+  > {
+    this.#access.maySubscribe(this.#namespace);
+    const { workspaces, name } = this.#parts;
+    for (let after = checkedCount("since", since, 0); ;) {
+      const { entries, more } = await workspaces.log(name, {
+        prefixes: [this.#namespace],
+        after,
+        limit: 256,
+      });
+      for (const entry of entries) yield await this.#message(entry);
+      if (!more) return;
+      after = entries.at(-1)!.version;
+    }
+  }
+
+  async #since(from: SubscribeOptions["from"], offset: Offset): Promise<number> {
+    if (typeof from === "number") return checkedCount("from", from, 0);
+    if (from !== undefined && from !== "first" && from !== "next")
+      throw new InvalidOptionError("from", kindOf(from), 'Pass "first", "next" or a version.');
+    const acknowledged = from === undefined ? await offset.read() : undefined;
+    if (acknowledged !== undefined) return acknowledged;
+    const { workspaces, name } = this.#parts;
+    const { version, trimmed } = await workspaces.log(name, { prefixes: [[]], before: 0, limit: 1 });
+    return from === "next" ? version : trimmed;
+  }
+
+  async #message(entry: LoggedChange): Promise<Omit<Message, "ack">> {
+    const [{ author, reason }, body] = await Promise.all([
+      noteIn(this.#parts, entry),
+      valueIn(this.#parts, entry),
+    ]);
+    const { version, atMs } = entry;
+    return { version, at: new Date(atMs), author, ...(reason !== undefined && { reason }), body: body! };
+  }
+}
+
+/** How far a subscriber has come: an item that the log doesn't have. */
+class Offset {
+  readonly #parts: Parts;
+  readonly #at: { readonly namespace: string[]; readonly key: string };
+  #reached = 0;
+
+  constructor(parts: Parts, topic: readonly string[], subscriber: string) {
+    this.#parts = parts;
+    const [, room, name] = topic;
+    this.#at = { namespace: ["", "offsets", room!, name!], key: subscriber };
+  }
+
+  async read(): Promise<number | undefined> {
+    const item = await this.#item();
+    return item === undefined ? undefined : await this.#reachedIn(item);
+  }
+
+  /** Moves the offset forward, never back. */
+  async advance(version: number): Promise<void> {
+    if (version <= this.#reached) return;
+    for (;;) {
+      const item = await this.#item();
+      const reached = item === undefined ? 0 : await this.#reachedIn(item);
+      this.#reached = Math.max(reached, this.#reached);
+      if (reached >= version) return;
+      const change = await this.#parts.coder.capture(this.#at, { version })();
+      const checks = [{ ...this.#at, version: item?.version ?? 0 }];
+      if (isMade(await this.#parts.queue.commit({ checks, changes: [change] }))) {
+        this.#reached = version;
+        return;
+      }
+    }
+  }
+
+  async #item(): Promise<StoredItem | undefined> {
+    const { namespace, key } = this.#at;
+    const [item] = await this.#parts.items.read([{ namespace: ["", this.#parts.name, ...namespace], key }]);
+    return item;
+  }
+
+  async #reachedIn({ value }: StoredItem): Promise<number> {
+    return Number((await this.#parts.coder.decode({ ...this.#at, value }))["version"]);
+  }
+}

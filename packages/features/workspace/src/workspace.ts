@@ -1,0 +1,482 @@
+// long file: all that a workspace does, each in a few lines
+import type { Item, SearchItem } from "@langchain/langgraph-checkpoint";
+import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
+import { checkedAddress, checkedCount, checkedLabels, kindOf, TierStore } from "@stratigraph/core/internal";
+import type {
+  CommitResult,
+  ItemAddress,
+  ItemChange,
+  Items,
+  LoggedChange,
+  LogPage,
+  LogQuery,
+  StoredItem,
+  VersionCheck,
+  WorkspaceChange,
+} from "@stratigraph/core/tier";
+import type { ChangeOptions } from "./changeOptions.ts";
+import { type Access, inboxNamespace, topicNamespace, type RoleOptions } from "./access.ts";
+import { checkedText, noteText, type Author } from "./author.ts";
+import { isMade } from "./commitQueue.ts";
+import { freeze } from "./freeze.ts";
+import { follow, versionGone } from "./follow.ts";
+import { heldLocks, withLock, type HeldLock, type Lock, type LockOptions } from "./lock.ts";
+import { noteIn, valueIn, type Parts } from "./parts.ts";
+import { PastItems } from "./pastItems.ts";
+import { checkedStep, type CheckedStep, type Step } from "./steps.ts";
+import { Topic } from "./topic.ts";
+import { commonPrefixes, WorkspaceItems, type Prefixes } from "./workspaceItems.ts";
+
+/** An item of a workspace. */
+export interface WorkspaceItem extends SearchItem {
+  /** Larger than those of all earlier changes of the workspace. */
+  readonly version: number;
+  /** Who made the last change. */
+  readonly author: Author;
+  readonly reason?: string | undefined;
+}
+
+/** A change of a workspace, or a message in it, as its log has it. */
+export type WorkspaceEvent = {
+  readonly version: number;
+  readonly at: Date;
+  readonly author: Author;
+  readonly reason?: string | undefined;
+} & (
+  | {
+      readonly kind: "put";
+      readonly namespace: string[];
+      readonly key: string;
+      readonly value: Record<string, unknown>;
+    }
+  | { readonly kind: "delete"; readonly namespace: string[]; readonly key: string }
+  | { readonly kind: "message"; readonly topic: string; readonly body: Record<string, unknown> }
+  | { readonly kind: "message"; readonly to: string; readonly body: Record<string, unknown> }
+);
+
+/** What became of a write with conditions. On a conflict nothing was written. */
+export type Written =
+  | { readonly ok: true; /** The version of the change. */ readonly version: number }
+  | { readonly ok: false; /** The item as it is. */ readonly current: WorkspaceItem | null };
+
+/** What became of a transaction. On a conflict nothing was written. */
+export type Transacted =
+  | {
+      readonly ok: true;
+      /** The versions of the changes, by step; 0 for a check. */ readonly versions: readonly number[];
+    }
+  | {
+      readonly ok: false;
+      /** The steps whose item has another version than they ask for, by their places, and these items as they are. */
+      readonly conflicts: readonly { readonly step: number; readonly current: WorkspaceItem | null }[];
+    };
+
+/** Options of {@link Workspace.put} and {@link Workspace.delete}. */
+export interface PutOptions
+  extends ChangeOptions, Omit<Extract<Step, { put: unknown }>["put"], "namespace" | "key" | "value"> {}
+
+/** Which part of a log to read. */
+export interface LogOptions {
+  /** Only what came after this version. */
+  readonly since?: number | undefined;
+  /** Only items of namespaces that begin with these labels, and no messages. */
+  readonly prefix?: readonly string[] | undefined;
+  /** Ends the reading when it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A workspace as it was. */
+export interface PastWorkspace {
+  readonly version: number;
+  get(namespace: string[], key: string): Promise<WorkspaceItem | null>;
+  search(namespacePrefix: string[], options?: Parameters<TierStore["search"]>[1]): Promise<WorkspaceItem[]>;
+  listNamespaces(options?: Parameters<TierStore["listNamespaces"]>[0]): Promise<string[][]>;
+}
+
+/** How often `update` reads an item again before it gives up. */
+const mostUpdates = 100;
+
+const page = 256;
+
+/**
+ * Memory that several agents share without losing a word: items with versions and authors, a log of all changes, messages, locks.
+ * Made by {@link createWorkspace}. Namespaces, keys, filters and limits are those of LangGraph's store.
+ */
+export class Workspace {
+  readonly #parts: Parts;
+  readonly #access: Access;
+  readonly #agent: string | undefined;
+  readonly #store: TierStore;
+
+  /** @internal Use {@link createWorkspace}. */
+  constructor(parts: Parts, access: Access, agent: string | undefined) {
+    this.#parts = parts;
+    this.#access = access;
+    this.#agent = agent;
+    const items = new WorkspaceItems(parts.items, parts.name, access.read, (changes) =>
+      this.#changeAll(changes),
+    );
+    this.#store = this.#storeOver(items);
+  }
+
+  get name(): string {
+    return this.#parts.name;
+  }
+
+  /** LangGraph's store over this workspace's items, for `compile({ store })` and `createAgent`. Its puts have authors; the last one counts. */
+  store(): TierStore {
+    return this.#store;
+  }
+
+  /** The version of the newest change, 0 before the first. */
+  async version(): Promise<number> {
+    return (await this.#log({ prefixes: [[]], before: 0, limit: 1 })).version;
+  }
+
+  async get(namespace: string[], key: string): Promise<WorkspaceItem | null> {
+    return (await this.#store.get(namespace, key)) as WorkspaceItem | null;
+  }
+
+  /** As LangGraph's store. */
+  async search(
+    namespacePrefix: string[],
+    options?: Parameters<TierStore["search"]>[1],
+  ): Promise<WorkspaceItem[]> {
+    return (await this.#store.search(namespacePrefix, options)) as WorkspaceItem[];
+  }
+
+  /** As LangGraph's store. */
+  async listNamespaces(options?: Parameters<TierStore["listNamespaces"]>[0]): Promise<string[][]> {
+    return await this.#store.listNamespaces(options);
+  }
+
+  /**
+   * Puts an item in the place of the one that is there. With `ifVersion`, only if that has this version; another one is returned, not thrown.
+   * @throws InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION", "ACCESS_DENIED", "LOCK_LOST"
+   */
+  async put(
+    namespace: string[],
+    key: string,
+    value: Record<string, unknown>,
+    { reason, lock, ...options }: PutOptions = {},
+  ): Promise<Written> {
+    return writtenOf(await this.transact([{ put: { namespace, key, value, ...options } }], { reason, lock }));
+  }
+
+  /** Deletes an item. `ifVersion` as in {@link put}. */
+  async delete(
+    namespace: string[],
+    key: string,
+    { reason, lock, ...options }: Omit<PutOptions, "ttl"> = {},
+  ): Promise<Written> {
+    return writtenOf(await this.transact([{ delete: { namespace, key, ...options } }], { reason, lock }));
+  }
+
+  /**
+   * Changes an item by a function of what is there, as often as it takes until no other writer came between.
+   * @param change gets the value, or undefined if there is no item. Returns the new one; null to delete; undefined to leave it. It may be called
+   * several times
+   * @returns the item as this call left it
+   * @throws StratigraphError "VERSION_CONFLICT" if others came between 100 times
+   */
+  async update(
+    namespace: string[],
+    key: string,
+    change: (
+      value: Record<string, unknown> | undefined,
+    ) => Record<string, unknown> | null | undefined | Promise<Record<string, unknown> | null | undefined>,
+    options: Omit<PutOptions, "ifVersion"> = {},
+  ): Promise<WorkspaceItem | null> {
+    if (typeof change !== "function")
+      throw new InvalidOptionError("change", kindOf(change), "Pass a function.");
+    const at = checkedAddress({ namespace, key });
+    this.#access.maySee(at.namespace);
+    this.#access.mayWrite(at.namespace);
+    return await this.#parts.turns.take(JSON.stringify([...at.namespace, at.key]), async () => {
+      let current = await this.get(namespace, key);
+      for (let attempt = 0; attempt < mostUpdates; attempt += 1) {
+        const next = await change(current?.value);
+        if (next === undefined || (next === null && current === null)) return current;
+        const ifVersion = current?.version ?? 0;
+        const written =
+          next === null
+            ? await this.delete(namespace, key, { reason: options.reason, lock: options.lock, ifVersion })
+            : await this.put(namespace, key, next, { ...options, ifVersion });
+        if (written.ok)
+          return next === null ? null : await this.#asWritten(at, next, written.version, current);
+        current = written.current;
+      }
+      throw new StratigraphError(
+        "VERSION_CONFLICT",
+        `Item ${JSON.stringify(key)} of namespace ${JSON.stringify(namespace)} was changed by others ${mostUpdates} times in a row. Nothing was ` +
+          `written. Repeat, or let one writer at a time do it, with workspace.lock().`,
+        { namespace, key, version: current?.version ?? 0 },
+      );
+    });
+  }
+
+  /**
+   * Makes several changes together, all or none.
+   * @throws InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION", "ACCESS_DENIED", "LOCK_LOST"
+   */
+  async transact(steps: readonly Step[], { reason, lock }: ChangeOptions = {}): Promise<Transacted> {
+    if (!Array.isArray(steps)) throw new InvalidOptionError("steps", kindOf(steps), "Pass a list of steps.");
+    const checked = (steps as readonly Step[]).map((step, place) =>
+      checkedStep(this.#parts, this.#access, `steps[${place}]`, step),
+    );
+    refuseTwice(checked);
+    const locks = lock === undefined ? [] : lock.checks;
+    const result = await this.#commit(checked, locks, reason);
+    if (isMade(result)) {
+      let nth = 0;
+      return {
+        ok: true,
+        versions: checked.map(({ change }) => (change === undefined ? 0 : result.versions[nth++]!)),
+      };
+    }
+    const owners = checked.flatMap(({ checks }, step) => checks.map(() => step));
+    if (result.failed.some((place) => place >= owners.length)) throw lock!.lost();
+    const lost = result.failed.map((place) => owners[place]!);
+    const current = await this.#store.batch(
+      lost.map((step) => ({ namespace: [...checked[step]!.at.namespace], key: checked[step]!.at.key })),
+    );
+    return {
+      ok: false,
+      conflicts: lost.map((step, nth) => ({ step, current: (current[nth] ?? null) as WorkspaceItem | null })),
+    };
+  }
+
+  /** The changes of an item, newest first. */
+  async *history(namespace: string[], key: string): AsyncGenerator<WorkspaceEvent> {
+    const at = checkedAddress({ namespace, key });
+    this.#access.maySee(at.namespace);
+    const query = { prefixes: [at.namespace], key, newestFirst: true, limit: page };
+    for (let before: number | undefined; ;) {
+      const { entries, more } = await this.#log({ ...query, before });
+      for (const entry of entries) yield await this.#event(entry);
+      if (!more) return;
+      before = entries.at(-1)!.version;
+    }
+  }
+
+  /** All changes and messages so far, oldest first. @throws StratigraphError "VERSION_GONE" */
+  async *log({ since, prefix, signal }: LogOptions = {}): AsyncGenerator<WorkspaceEvent> {
+    const prefixes = this.#logged(prefix);
+    let after = checkedCount("since", since, 0);
+    for (;;) {
+      const { entries, more, trimmed, version } = await this.#log({ prefixes, after, limit: page });
+      if (since !== undefined && (after < trimmed || after > version))
+        throw versionGone(this.name, after, trimmed, version);
+      for (const entry of entries) {
+        if (signal?.aborted === true) return;
+        yield await this.#event(entry);
+      }
+      if (!more) return;
+      after = entries.at(-1)!.version;
+    }
+  }
+
+  /**
+   * Changes and messages as they come, in order, each at least once. Goes on when the storage was away for less than a minute.
+   * @param options `since`: the version after which to begin; default: now
+   * @throws StratigraphError "VERSION_GONE"
+   */
+  async *watch({ since, prefix, signal }: LogOptions = {}): AsyncGenerator<WorkspaceEvent> {
+    const prefixes = this.#logged(prefix);
+    const from = since === undefined ? await this.version() : checkedCount("since", since, 0);
+    for await (const entry of follow(this.#parts, prefixes, from, signal)) yield await this.#event(entry);
+  }
+
+  /** The items as they were at a version or a time. @throws StratigraphError "VERSION_GONE" */
+  async at(moment: number | Date): Promise<PastWorkspace> {
+    const state = await this.#log(
+      moment instanceof Date
+        ? { prefixes: [[]], untilMs: moment.getTime(), newestFirst: true, limit: 1 }
+        : { prefixes: [[]], before: 0, limit: 1 },
+    );
+    const version =
+      moment instanceof Date ? (state.entries[0]?.version ?? 0) : checkedCount("moment", moment, 0);
+    if (version < state.trimmed || version > state.version)
+      throw versionGone(this.name, version, state.trimmed, state.version);
+    const store = this.#storeOver(new PastItems(this.#parts, version, this.#access.read));
+    return {
+      version,
+      get: async (namespace, key) => (await store.get(namespace, key)) as WorkspaceItem | null,
+      search: async (prefix, options) => (await store.search(prefix, options)) as WorkspaceItem[],
+      listNamespaces: async (options) => await store.listNamespaces(options),
+    };
+  }
+
+  /** Messages that all subscribers of a topic get. */
+  topic(name: string): Topic {
+    return this.#topic(topicNamespace(name), (body) => ({ publish: { topic: name, body } }));
+  }
+
+  /** Messages to one agent. Default: to the agent of this handle. */
+  inbox(agent: string | undefined = this.#agent): Topic {
+    const to = checkedText("agent", agent);
+    if (to === undefined) throw new InvalidOptionError("agent", agent, "Name the agent whose inbox it is.");
+    return this.#topic(inboxNamespace(to), (body) => ({ send: { to, body } }));
+  }
+
+  #topic(namespace: string[], step: (body: Record<string, unknown>) => Step): Topic {
+    return new Topic(this.#parts, this.#access, namespace, async (body, options) => {
+      const result = await this.transact([step(body)], options);
+      // Without a condition there is no conflict.
+      return result.ok ? result.versions[0]! : 0;
+    });
+  }
+
+  /** Sends a message to one agent's inbox. */
+  async send(to: string, body: Record<string, unknown>, options?: ChangeOptions): Promise<number> {
+    return await this.inbox(to).publish(body, options);
+  }
+
+  /**
+   * Runs work while nobody else holds any of these locks. Writes that pass `{ lock }` are refused once it isn't held any more.
+   * @throws StratigraphError "LOCKED" if another holds it for longer than `waitFor`; "LOCK_LOST" if it expired before the work ended
+   */
+  async lock<T>(
+    keys: string | readonly string[],
+    options: LockOptions,
+    work: (lock: Lock) => T | Promise<T>,
+  ): Promise<T> {
+    return await withLock(this.#parts, this.#agent, keys, options, work);
+  }
+
+  /** Who holds what. */
+  async locks(): Promise<HeldLock[]> {
+    this.#access.mayDo("locks()");
+    return await heldLocks(this.#parts);
+  }
+
+  /** The part of this workspace that a role may use, as a handle of its own. What it does is marked with the role as its agent. */
+  as(role: string, options: RoleOptions = {}): Workspace {
+    const agent = checkedText("agent", role)!;
+    return new Workspace(this.#parts, this.#access.as(agent, options), agent);
+  }
+
+  /** Removes entries of the log before a version, or before a time, apart from those of items as they are. Returns how many. */
+  async trim(before: number | Date): Promise<number> {
+    this.#access.mayDo("trim()");
+    const state = await this.#log(
+      before instanceof Date
+        ? { prefixes: [[]], untilMs: before.getTime() - 1, newestFirst: true, limit: 1 }
+        : { prefixes: [[]], before: 0, limit: 1 },
+    );
+    const last =
+      before instanceof Date ? (state.entries[0]?.version ?? 0) : checkedCount("before", before, 0) - 1;
+    let trimmed = 0;
+    for (;;) {
+      const removed = await this.#parts.workspaces.trim(this.name, Math.min(last, state.version));
+      trimmed += removed;
+      if (removed < 1000) return trimmed;
+    }
+  }
+
+  #storeOver(items: Items): TierStore {
+    return new TierStore(
+      items,
+      this.#parts.coder,
+      this.#parts.ttl,
+      undefined,
+      async (item, stored) => await this.#dressed(item, stored),
+    );
+  }
+
+  async #dressed(item: Item, stored: StoredItem): Promise<WorkspaceItem> {
+    const { author, reason } = await noteIn(this.#parts, stored);
+    if (this.#parts.freezes) freeze(item.value);
+    return { ...item, version: stored.version, author, ...(reason !== undefined && { reason }) };
+  }
+
+  async #asWritten(
+    at: ItemAddress,
+    value: Record<string, unknown>,
+    version: number,
+    before: WorkspaceItem | null,
+  ): Promise<WorkspaceItem> {
+    const item = await this.get([...at.namespace], at.key);
+    if (item?.version === version) return item;
+    // Another writer came already. This call's own value is told, with what is known of it.
+    const now = new Date();
+    return {
+      key: at.key,
+      namespace: [...at.namespace],
+      value,
+      version,
+      author: {},
+      createdAt: before?.createdAt ?? now,
+      updatedAt: now,
+    };
+  }
+
+  #logged(prefix: readonly string[] | undefined): Prefixes {
+    if (prefix === undefined) return this.#access.logged;
+    return commonPrefixes([checkedLabels("prefix", prefix)], this.#access.read);
+  }
+
+  async #log(query: LogQuery): Promise<LogPage> {
+    return await this.#parts.workspaces.log(this.name, query);
+  }
+
+  async #event(change: LoggedChange): Promise<WorkspaceEvent> {
+    const { version, atMs, kind, key } = change;
+    const [{ author, reason }, value] = await Promise.all([
+      noteIn(this.#parts, change),
+      valueIn(this.#parts, change),
+    ]);
+    const common = { version, at: new Date(atMs), author, ...(reason !== undefined && { reason }) };
+    const namespace = [...change.namespace];
+    if (kind === "delete") return { ...common, kind, namespace, key };
+    if (kind === "put") return { ...common, kind, namespace, key, value: value! };
+    const [, room, name] = namespace;
+    return { ...common, kind, ...(room === "topics" ? { topic: name! } : { to: name! }), body: value! };
+  }
+
+  async #changeAll(changes: readonly ItemChange[]): Promise<void> {
+    for (const { namespace } of changes) this.#access.mayWrite(namespace);
+    await this.#commit(
+      changes.map((change) => ({ at: change, checks: [], change: async (note) => ({ ...change, note }) })),
+      [],
+      undefined,
+    );
+  }
+
+  async #commit(
+    steps: readonly CheckedStep[],
+    locks: readonly VersionCheck[],
+    reason: string | undefined,
+  ): Promise<CommitResult> {
+    const text = noteText(this.#agent, reason);
+    const changes: WorkspaceChange[] = await Promise.all(
+      steps.flatMap(({ at, change }) =>
+        change === undefined ? [] : [this.#parts.coder.note(at, text).then(change)],
+      ),
+    );
+    return await this.#parts.queue.commit({
+      checks: [...steps.flatMap(({ checks }) => checks), ...locks],
+      changes,
+    });
+  }
+}
+
+function writtenOf(result: Transacted): Written {
+  if (result.ok) return { ok: true, version: result.versions[0]! };
+  return { ok: false, current: result.conflicts[0]!.current };
+}
+
+function refuseTwice(steps: readonly CheckedStep[]): void {
+  const seen = new Set<string>();
+  for (const [place, { at, change }] of steps.entries()) {
+    const address = JSON.stringify([...at.namespace, at.key]);
+    if (change === undefined || at.key === "") continue;
+    if (seen.has(address))
+      throw new InvalidOptionError(
+        `steps[${place}]`,
+        address,
+        "Change each item at most once in a transaction.",
+      );
+    seen.add(address);
+  }
+}

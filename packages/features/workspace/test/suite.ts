@@ -1,0 +1,345 @@
+// long file: what users expect of a workspace, one short story after another
+import { randomUUID } from "node:crypto";
+import type { TierSaver } from "@stratigraph/core";
+import { describe, expect, test } from "vitest";
+import { createWorkspace, type Workspace, type WorkspaceEvent, type WorkspaceOptions } from "../src/index.ts";
+
+/** Two checkpointers on one storage, as two processes have them. */
+export interface SaverPair {
+  readonly saver: TierSaver;
+  readonly other: TierSaver;
+}
+
+/** What users expect of a workspace, on any storage. @param opening opens a storage, for all tests */
+export function testWorkspace(name: string, opening: () => Promise<SaverPair>): void {
+  let opened: Promise<SaverPair> | undefined;
+  const open = async (options?: WorkspaceOptions): Promise<{ ws: Workspace; other: Workspace }> => {
+    const pair = await (opened ??= opening());
+    const workspace = `w'"%_🦊${randomUUID()}`;
+    return {
+      ws: createWorkspace(pair.saver, workspace, { agent: "anna", ...options }),
+      other: createWorkspace(pair.other, workspace, { agent: "ben", ...options }),
+    };
+  };
+  describe(`workspace on ${name}`, () => {
+    test("an item has a version, an author and a reason, and other workspaces don't see it", async () => {
+      const { ws, other } = await open();
+      const written = await ws.put(["plan"], "days", { n: 1 }, { reason: "the user asked" });
+      expect(written.ok).toBe(true);
+      const item = await other.get(["plan"], "days");
+      expect(item).toMatchObject({
+        value: { n: 1 },
+        version: written.ok ? written.version : 0,
+        author: { agent: "anna" },
+        reason: "the user asked",
+      });
+      expect(await ws.version()).toBe(item!.version);
+      const { ws: stranger } = await open();
+      expect(await stranger.get(["plan"], "days")).toBeNull();
+      expect(await stranger.search([])).toEqual([]);
+      const { saver } = await opened!;
+      expect((await saver.store().search([], { limit: 1000 })).filter(({ key }) => key === "days")).toEqual(
+        [],
+      );
+      expect(await saver.store().listNamespaces()).toEqual([]);
+    });
+
+    test("a put with an old version returns the item that is there, and changes nothing", async () => {
+      const { ws, other } = await open();
+      const first = await ws.put(["a"], "k", { n: 1 }, { ifVersion: 0 });
+      expect(first.ok).toBe(true);
+      expect(await other.put(["a"], "k", { n: 2 }, { ifVersion: 0 })).toMatchObject({
+        ok: false,
+        current: { value: { n: 1 }, author: { agent: "anna" } },
+      });
+      const { version } = (await ws.get(["a"], "k"))!;
+      expect((await other.put(["a"], "k", { n: 3 }, { ifVersion: version })).ok).toBe(true);
+      expect(await ws.delete(["a"], "k", { ifVersion: version })).toMatchObject({ ok: false });
+      expect(await ws.put(["a"], "gone", {}, { ifVersion: 7 })).toEqual({ ok: false, current: null });
+      expect((await ws.get(["a"], "k"))!.value).toEqual({ n: 3 });
+      expect((await ws.delete(["a"], "k")).ok).toBe(true);
+      expect(await other.get(["a"], "k")).toBeNull();
+    });
+
+    test("updates of many writers lose none", async () => {
+      const { ws, other } = await open();
+      const add = async (at: Workspace, n: number): Promise<unknown> =>
+        await at.update(["counters"], "c", (value) => ({ sum: Number(value?.["sum"] ?? 0) + n }));
+      await Promise.all(Array.from({ length: 40 }, (_, n) => add(n % 2 === 0 ? ws : other, 1)));
+      expect((await ws.get(["counters"], "c"))!.value).toEqual({ sum: 40 });
+      expect(await ws.update(["counters"], "c", () => undefined)).toMatchObject({ value: { sum: 40 } });
+      expect(await ws.update(["counters"], "c", () => null)).toBeNull();
+      expect(await other.get(["counters"], "c")).toBeNull();
+      const failing = ws.update(["counters"], "c", () => {
+        throw new Error("no");
+      });
+      await expect(failing).rejects.toThrow("no");
+    });
+
+    test("a transaction is made whole or not at all, and says which step failed", async () => {
+      const { ws, other } = await open();
+      await ws.put(["a"], "x", { n: 1 });
+      const { version } = (await ws.get(["a"], "x"))!;
+      const done = await other.transact(
+        [
+          { check: { namespace: ["a"], key: "x", version } },
+          { put: { namespace: ["a"], key: "y", value: { n: 2 }, ifVersion: 0 } },
+          { publish: { topic: "news", body: { changed: "y" } } },
+          { delete: { namespace: ["a"], key: "x" } },
+        ],
+        { reason: "all" },
+      );
+      expect(done).toMatchObject({ ok: true });
+      if (done.ok) expect(done.versions).toEqual([0, done.versions[1], done.versions[2], done.versions[3]]);
+      expect((await ws.get(["a"], "y"))!.reason).toBe("all");
+      expect(await ws.get(["a"], "x")).toBeNull();
+      const failed = await ws.transact([
+        { put: { namespace: ["a"], key: "z", value: { n: 3 } } },
+        { put: { namespace: ["a"], key: "y", value: { n: 4 }, ifVersion: version } },
+        { check: { namespace: ["a"], key: "x", version } },
+        { send: { to: "ben", body: {} } },
+      ]);
+      expect(failed).toMatchObject({
+        ok: false,
+        conflicts: [
+          { step: 1, current: { value: { n: 2 } } },
+          { step: 2, current: null },
+        ],
+      });
+      expect(await ws.get(["a"], "z")).toBeNull();
+      expect(await all(other.inbox().replay())).toEqual([]);
+    });
+
+    test("history, log and past tell who changed what, and when", async () => {
+      const { ws, other } = await open();
+      await ws.put(["a", "b"], "k", { n: 1 });
+      const before = await ws.version();
+      await other.put(["a", "b"], "k", { n: 2 }, { reason: "better" });
+      await ws.put(["z"], "l", { other: true });
+      const middle = await ws.version();
+      await ws.delete(["a", "b"], "k");
+      await ws.send("ben", { hi: true });
+      const kinds = (events: WorkspaceEvent[]): string[] =>
+        events.map(({ kind, author }) => `${kind} ${author.agent}`);
+      expect(kinds(await all(other.history(["a", "b"], "k")))).toEqual([
+        "delete anna",
+        "put ben",
+        "put anna",
+      ]);
+      const log = await all(ws.log());
+      expect(kinds(log)).toEqual(["put anna", "put ben", "put anna", "delete anna", "message anna"]);
+      expect(log.at(-1)).toMatchObject({ to: "ben", body: { hi: true } });
+      expect(await all(ws.log({ since: middle }))).toHaveLength(2);
+      expect(await all(ws.log({ prefix: ["a"] }))).toHaveLength(3);
+      const past = await other.at(before);
+      expect(await past.get(["a", "b"], "k")).toMatchObject({ value: { n: 1 }, author: { agent: "anna" } });
+      expect(await past.get(["z"], "l")).toBeNull();
+      const between = await ws.at(middle);
+      expect((await between.search([])).map(({ key }) => key)).toEqual(["l", "k"]);
+      expect((await between.search(["a"], { filter: { n: 2 } })).map(({ reason }) => reason)).toEqual([
+        "better",
+      ]);
+      expect(await between.listNamespaces()).toEqual([["a", "b"], ["z"]]);
+      expect((await ws.at(log[2]!.at)).version).toBeGreaterThanOrEqual(middle);
+      expect((await ws.at(new Date(0))).version).toBe(0);
+      await expect(ws.at(10 ** 12)).rejects.toMatchObject({ code: "VERSION_GONE" });
+    });
+
+    test("a watcher gets all changes in order, also those of other processes, from any version", async () => {
+      const { ws, other } = await open();
+      await ws.put(["a"], "k0", {});
+      const since = await ws.version();
+      const writing = (async () => {
+        for (let n = 1; n <= 300; n += 1) {
+          const at = n % 2 === 0 ? ws : other;
+          await (n % 3 === 0
+            ? Promise.all([at.put(["a"], `k${n}`, { n }), at.put(["b"], `k${n}`, {})])
+            : at.put(["a"], `k${n}`, { n }));
+        }
+      })();
+      const seen: string[] = [];
+      let last = since;
+      for await (const event of other.watch({ since, prefix: ["a"] })) {
+        expect(event.version).toBeGreaterThan(last);
+        last = event.version;
+        if (event.kind === "put") seen.push(event.key);
+        if (seen.length === 300) break;
+      }
+      await writing;
+      expect(seen).toEqual(Array.from({ length: 300 }, (_, n) => `k${n + 1}`));
+      const ended = new AbortController();
+      const nothing = all(ws.watch({ signal: ended.signal }));
+      setImmediate(() => ended.abort());
+      expect(await nothing).toEqual([]);
+    });
+
+    test("messages come in order, and again until they are acknowledged", async () => {
+      const { ws, other } = await open();
+      const tasks = ws.topic("tasks");
+      for (let n = 0; n < 5; n += 1) await tasks.publish({ n });
+      const take = async (count: number, acks: number): Promise<unknown[]> => {
+        const taken: unknown[] = [];
+        for await (const message of other.topic("tasks").subscribe("worker")) {
+          taken.push(message.body["n"]);
+          if (taken.length <= acks) await message.ack();
+          if (taken.length === count) return taken;
+        }
+        return taken;
+      };
+      expect(await take(3, 2)).toEqual([0, 1, 2]);
+      expect(await take(3, 3)).toEqual([2, 3, 4]);
+      const pending = take(1, 1);
+      await tasks.publish({ n: 5 });
+      expect(await pending).toEqual([5]);
+      const others: unknown[] = [];
+      for await (const { body } of ws.topic("tasks").subscribe("late", { from: "first" }))
+        if (others.push(body["n"]) === 6) break;
+      expect(others).toEqual([0, 1, 2, 3, 4, 5]);
+      expect((await all(other.topic("tasks").replay())).map(({ body }) => body["n"])).toEqual(others);
+      expect(await all(ws.topic("other").replay())).toEqual([]);
+      expect(await ws.search([])).toEqual([]);
+    });
+
+    test("a lock has one holder, tells who it is, and refuses a late one's writes", async () => {
+      const { ws, other } = await open();
+      let inside = 0;
+      const order: number[] = [];
+      await Promise.all(
+        Array.from({ length: 8 }, async (_, n) => {
+          const keys = n % 2 === 0 ? ["a", "b"] : ["b", "a", "b"];
+          await (n % 3 === 0 ? ws : other).lock(keys, {}, async (lock) => {
+            expect((inside += 1)).toBe(1);
+            order.push(lock.token);
+            expect((await ws.locks()).map(({ key }) => key).toSorted()).toEqual(["a", "b"]);
+            expect(await ws.put(["x"], "k", { n }, { lock })).toMatchObject({ ok: true });
+            inside -= 1;
+          });
+        }),
+      );
+      expect(order).toEqual(order.toSorted((a, b) => a - b));
+      expect(await ws.locks()).toEqual([]);
+      const late = await ws.lock("a", {}, (lock) => lock);
+      await expect(ws.put(["x"], "k", { late: true }, { lock: late })).rejects.toMatchObject({
+        code: "LOCK_LOST",
+      });
+      expect((await ws.get(["x"], "k"))!.value).not.toHaveProperty("late");
+      await ws.lock("a", {}, async () => {
+        const waiting = other.lock("a", { waitFor: "1ms" }, () => {});
+        await expect(waiting).rejects.toMatchObject({
+          code: "LOCKED",
+          data: { held: [{ author: { agent: "anna" } }] },
+        });
+      });
+      await expect(ws.lock("a", {}, () => Promise.reject(new Error("mine")))).rejects.toThrow("mine");
+    });
+
+    test("a role sees and changes its part only, however it asks", async () => {
+      const { ws, other } = await open();
+      await ws.put(["facts", "x"], "k", { secret: 1 });
+      await ws.put(["plans"], "k", { secret: 2 });
+      const critic = other.as("critic", {
+        read: [["facts"], ["reviews"]],
+        write: [["reviews"]],
+        publish: ["out"],
+      });
+      expect(await critic.get(["plans"], "k")).toBeNull();
+      expect((await critic.search([])).map(({ value }) => value)).toEqual([{ secret: 1 }]);
+      expect(await critic.listNamespaces()).toEqual([["facts", "x"]]);
+      expect(await critic.store().get(["plans"], "k")).toBeNull();
+      for (const refused of [
+        () => critic.put(["facts", "x"], "k", {}),
+        () => critic.store().put(["plans"], "k", {}),
+        () => critic.delete(["plans"], "k"),
+        () => critic.update(["plans"], "k", () => ({})),
+        () => critic.transact([{ check: { namespace: ["plans"], key: "k", version: 1 } }]),
+        () => critic.topic("tasks").publish({}),
+        () => all(critic.topic("tasks").subscribe("critic")),
+        () => all(critic.inbox("anna").replay()),
+        () => all(critic.history(["plans"], "k")),
+        () => critic.locks(),
+        () => critic.trim(1),
+      ])
+        await expect(refused()).rejects.toMatchObject({ code: "ACCESS_DENIED", data: { role: "critic" } });
+      await critic.put(["reviews", "x"], "k", { good: true });
+      await critic.topic("out").publish({ done: true });
+      await ws.send("critic", { hello: true });
+      expect((await ws.get(["reviews", "x"], "k"))!.author).toMatchObject({ agent: "critic" });
+      const seen = (await all(critic.log())).map((event) =>
+        "key" in event ? event.namespace[0] : "message",
+      );
+      expect(seen).toEqual(["facts", "reviews", "message"]);
+      const past = await critic.at(await ws.version());
+      expect(await past.get(["plans"], "k")).toBeNull();
+      expect((await past.search([])).length).toBe(2);
+      const lesser = critic.as("lesser", { read: [[]], write: [["facts"]] });
+      expect(await lesser.get(["plans"], "k")).toBeNull();
+      await expect(lesser.put(["facts"], "k", {})).rejects.toMatchObject({ code: "ACCESS_DENIED" });
+    });
+
+    test("values that are read are frozen in development, so a change in place is named", async () => {
+      const { ws } = await open({ freeze: true });
+      await ws.put(["a"], "k", { list: [{ n: 1 }] });
+      const { value } = (await ws.get(["a"], "k"))!;
+      expect(() => ((value["list"] as { n: number }[])[0]!.n = 2)).toThrow("n");
+      const { ws: free } = await open({ freeze: false });
+      await free.put(["a"], "k", { n: 1 });
+      const item = (await free.get(["a"], "k"))!;
+      item.value["n"] = 2;
+      expect((await free.get(["a"], "k"))!.value).toEqual({ n: 1 });
+    });
+
+    test("a trimmed log keeps items as they are, and says that what was before is gone", async () => {
+      const { ws } = await open();
+      for (let n = 0; n < 5; n += 1) await ws.put(["a"], "k", { n });
+      await ws.put(["a"], "old", {});
+      await ws.topic("t").publish({});
+      const version = await ws.version();
+      expect(await ws.trim(version + 1)).toBe(5);
+      expect((await all(ws.log())).map(({ kind }) => kind)).toEqual(["put", "put"]);
+      await expect(all(ws.log({ since: 0 }))).rejects.toMatchObject({ code: "VERSION_GONE" });
+      await expect(ws.at(version - 1)).rejects.toMatchObject({ code: "VERSION_GONE" });
+      expect((await ws.get(["a"], "k"))!.value).toEqual({ n: 4 });
+      expect((await (await ws.at(version)).search([])).length).toBe(2);
+      await ws.put(["a"], "k", { n: 5 });
+      expect(await all(ws.log({ since: version }))).toHaveLength(1);
+    });
+
+    test("wrong arguments are refused by name, and nothing is written", async () => {
+      const { ws } = await open();
+      const version = await ws.version();
+      for (const [call, field] of [
+        [() => ws.put([], "k", {}), "namespace"],
+        [() => ws.put(["a"], "k", [] as never), "value"],
+        [() => ws.put(["a"], "k", {}, { ifVersion: -1 }), "ifVersion"],
+        [() => ws.put(["a"], "k", {}, { ttl: "soon" as never }), "ttl"],
+        [() => ws.put(["a"], "k", {}, { reason: "" }), "reason"],
+        [() => ws.put(["a"], "k", {}, { author: "x" } as never), "author"],
+        [() => ws.transact({} as never), "steps"],
+        [() => ws.transact([{ put: 1 } as never]), "steps[0].put"],
+        [
+          () =>
+            ws.transact([
+              { put: { namespace: ["a"], key: "k", value: {} } },
+              { delete: { namespace: ["a"], key: "k" } },
+            ]),
+          "steps[1]",
+        ],
+        [() => ws.topic("t").publish("hi" as never), "body"],
+        [() => all(ws.topic("t").subscribe("s", { from: "last" as never })), "from"],
+        [() => ws.lock([], {}, () => {}), "keys"],
+        [() => ws.lock("a", { ttl: "1ms" }, () => {}), "ttl"],
+        [() => all(ws.watch({ since: -1 })), "since"],
+      ] as const)
+        await expect(Promise.resolve().then(call as () => Promise<unknown>), field).rejects.toMatchObject({
+          data: { field },
+        });
+      expect(await ws.version()).toBe(version);
+    });
+  });
+}
+
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
