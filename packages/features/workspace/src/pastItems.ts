@@ -1,9 +1,8 @@
-import { inParallel } from "@stratigraph/core/internal";
+import { inParallel, type StoreItems } from "@stratigraph/core/internal";
 import type {
   ItemAddress,
   ItemNamespacesQuery,
   ItemPage,
-  Items,
   ItemSearch,
   StoredItem,
 } from "@stratigraph/core/tier";
@@ -13,7 +12,7 @@ import { commonPrefixes, isWithin, type Prefixes } from "./workspaceItems.ts";
 const page = 256;
 
 /** The items of a workspace as they were at a version. A search reads all that are below its prefixes. */
-export class PastItems implements Items {
+export class PastItems implements StoreItems {
   readonly #parts: Parts;
   readonly #version: number;
   readonly #visible: Prefixes;

@@ -6,7 +6,6 @@ import type {
   CommitResult,
   ItemAddress,
   ItemChange,
-  Items,
   LoggedChange,
   LogPage,
   LogQuery,
@@ -374,7 +373,7 @@ export class Workspace {
     }
   }
 
-  #storeOver(items: Items): TierStore {
+  #storeOver(items: StoreItems): TierStore {
     return new TierStore(
       items,
       this.#parts.coder,

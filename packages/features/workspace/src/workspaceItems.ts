@@ -1,9 +1,9 @@
+import type { StoreItems } from "@stratigraph/core/internal";
 import type {
   ItemAddress,
   ItemChange,
   ItemNamespacesQuery,
   ItemPage,
-  Items,
   ItemSearch,
   StoredItem,
   WorkspaceChange,
@@ -15,15 +15,15 @@ export type Prefixes = readonly (readonly string[])[];
 /**
  * The items of one workspace, as {@link Items}: what LangGraph's store needs. Only namespaces below some prefixes are to be seen.
  */
-export class WorkspaceItems implements Items {
-  readonly #items: Items;
+export class WorkspaceItems implements StoreItems {
+  readonly #items: StoreItems;
   readonly #realm: readonly string[];
   readonly #visible: Prefixes;
   readonly #change: (changes: readonly ItemChange[]) => Promise<void>;
 
   /** @param change makes changes of the workspace */
   constructor(
-    items: Items,
+    items: StoreItems,
     name: string,
     visible: Prefixes,
     change: (changes: readonly ItemChange[]) => Promise<void>,

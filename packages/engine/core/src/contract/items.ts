@@ -118,6 +118,9 @@ export interface Items {
   replace(values: readonly ItemBytes[]): Promise<number>;
 }
 
+/** What a store needs of the items of a tier. */
+export type StoreItems = Omit<Items, "all" | "replace">;
+
 /** A tier that keeps items. */
 export interface ItemKeeper {
   readonly items: Items;

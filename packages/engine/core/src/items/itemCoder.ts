@@ -23,6 +23,10 @@ export class ItemCoder {
     this.#blobs = blobs;
   }
 
+  get encrypts(): boolean {
+    return this.#blobs.envelope.activeKey !== undefined;
+  }
+
   /**
    * Serialises a value before anything is awaited: what happens to it afterwards is no longer seen.
    * @returns the function that makes the change to store
@@ -38,8 +42,7 @@ export class ItemCoder {
     // Another value of the same call may fail first; nobody would be waiting for this one then.
     if ("dumping" in made) made.dumping.catch(() => {});
     // Beside an encrypted value nothing that it says may be readable, nor what the value before it said.
-    const isPlain = this.#blobs.envelope.activeKey === undefined;
-    const beside = isPlain ? { fields: fieldsOf(value) } : { vectors: [] };
+    const beside = this.encrypts ? { vectors: [] } : { fields: fieldsOf(value) };
     return async () => {
       try {
         const [type, bytes] = "typed" in made ? made.typed : await made.dumping;
@@ -58,10 +61,10 @@ export class ItemCoder {
 
   /** Encodes what the log of a workspace says of a change, as text. @throws StratigraphError "SERIALIZATION" */
   async note(at: ItemAddress, text: string): Promise<Uint8Array> {
-    const owner = noteOwner(at);
+    const owner = ownerOf(noteAddress(at));
     try {
       const content = withChecksum(owner, [], Buffer.from(text));
-      return await this.#blobs.envelope.wrap(content, bodyAddress(owner));
+      return await this.#blobs.envelope.wrap(content, itemBinding(noteAddress(at)));
     } catch (cause) {
       throw notStored(at, cause);
     }
@@ -69,9 +72,9 @@ export class ItemCoder {
 
   /** The text of {@link note}. @throws StratigraphError "CORRUPT" */
   async noteText(at: ItemAddress, bytes: Uint8Array): Promise<string> {
-    const owner = noteOwner(at);
+    const owner = ownerOf(noteAddress(at));
     try {
-      const content = await this.#blobs.envelope.unwrap(bytes, bodyAddress(owner));
+      const content = await this.#blobs.envelope.unwrap(bytes, itemBinding(noteAddress(at)));
       return Buffer.from(verified(owner, [], content)).toString("utf8");
     } catch (cause) {
       throw itemError(at, "its note can't be decoded", cause, "CORRUPT");
@@ -101,8 +104,9 @@ function ownerOf({ namespace, key }: ItemAddress): string[] {
   return [...namespace, key];
 }
 
-function noteOwner(at: ItemAddress): string[] {
-  return [...ownerOf(at), "note"];
+/** Where the note of an item's change would be, if it were an item: no label is empty. */
+function noteAddress({ namespace, key }: ItemAddress): ItemAddress {
+  return { namespace: ["", ...namespace], key };
 }
 
 function notStored(at: ItemAddress, cause: unknown): Error {

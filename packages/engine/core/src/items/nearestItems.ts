@@ -1,4 +1,4 @@
-import type { Items, NearestItemsQuery, NearItem } from "../contract/items.ts";
+import type { StoreItems, NearestItemsQuery, NearItem } from "../contract/items.ts";
 import { addressText } from "./newestItems.ts";
 
 /** How many items a page has at most. A database compares all vectors for each page, so pages grow fast. */
@@ -10,7 +10,7 @@ const largestPage = 4096;
  * @param first the size of the first page
  */
 export async function* nearestItems(
-  items: Items,
+  items: StoreItems,
   query: Pick<NearestItemsQuery, "prefixes" | "tests" | "vector">,
   first: number,
 ): AsyncGenerator<NearItem> {

@@ -1,4 +1,4 @@
-import type { ItemAddress, Items, ItemSearch, StoredItem } from "../contract/items.ts";
+import type { ItemAddress, StoreItems, ItemSearch, StoredItem } from "../contract/items.ts";
 
 /** How many items or namespaces a page has at most. */
 export const largestPage = 512;
@@ -11,7 +11,7 @@ const mostPasses = 10;
  * read. So those that were changed meanwhile are read once more at the end, unless they were there already.
  */
 export async function* newestItems(
-  stored: Items,
+  stored: StoreItems,
   search: Pick<ItemSearch, "prefixes" | "tests">,
   first: number,
 ): AsyncGenerator<StoredItem> {

@@ -13,7 +13,7 @@ import { inParallel } from "../contract/inParallel.ts";
 import {
   type ItemAddress,
   type ItemChange,
-  type Items,
+  type StoreItems,
   type NearItem,
   type StoredItem,
 } from "../contract/items.ts";
@@ -73,7 +73,7 @@ const parallelReads = 4;
  * and of several puts of one item the last counts; the puts are stored all or none.
  */
 export class TierStore extends BaseStore {
-  readonly #items: Items;
+  readonly #items: StoreItems;
   readonly #coder: ItemCoder;
   readonly #ttl: ItemTtl;
   readonly #index: ItemIndex | undefined;
@@ -82,7 +82,7 @@ export class TierStore extends BaseStore {
 
   /** @internal Use `createStore()` or {@link TierSaver.store}. @param dress adds to the items that are returned */
   constructor(
-    items: Items,
+    items: StoreItems,
     coder: ItemCoder,
     ttl: ItemTtl,
     index: ItemIndex | undefined,
