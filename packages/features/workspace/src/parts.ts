@@ -35,6 +35,12 @@ export function partsOf(
       "It keeps no workspaces. Memory, PostgreSQL, PGlite and Redis do, and stacks with one of these as the warm tier.",
     );
   const { workspaces, items } = tier;
+  if (checkpointer.itemCoder.encrypts)
+    throw new InvalidOptionError(
+      "checkpointer",
+      "a saver with encryption",
+      "Workspaces can't be encrypted yet. Open it by a checkpointer without encryption, if its values may be readable.",
+    );
   const ofTier = shared.get(tier) ?? new Map<string, Pick<Parts, "queue" | "turns">>();
   shared.set(tier, ofTier);
   const own = ofTier.get(name) ?? { queue: new CommitQueue(workspaces, name), turns: new Turns() };

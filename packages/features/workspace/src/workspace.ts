@@ -1,7 +1,14 @@
 // long file: all that a workspace does, each in a few lines
 import type { Item, SearchItem } from "@langchain/langgraph-checkpoint";
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
-import { checkedAddress, checkedCount, checkedLabels, kindOf, TierStore } from "@stratigraph/core/internal";
+import {
+  checkedAddress,
+  checkedCount,
+  checkedLabels,
+  kindOf,
+  TierStore,
+  type StoreItems,
+} from "@stratigraph/core/internal";
 import type {
   CommitResult,
   ItemAddress,
