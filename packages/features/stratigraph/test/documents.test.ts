@@ -24,6 +24,8 @@ const given: Readonly<Record<string, string>> = {
   checkpointer: 'import("stratigraph").PostgresSaver',
   createCheckpointer: 'typeof import("stratigraph").createCheckpointer',
   PostgresSaver: 'typeof import("stratigraph").PostgresSaver',
+  workspace: 'import("@stratigraph/workspace").Workspace',
+  handle: "(body: object) => Promise<void>",
   config: "{ configurable: { thread_id: string } }",
   input: "never",
   readAgainAndRepeat: "(data: object) => Promise<void>",
