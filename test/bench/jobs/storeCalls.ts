@@ -29,6 +29,7 @@ export interface StoreCall {
 }
 
 export interface StoreCallsResult {
+  /** Of an item, in batches of 1,000. */
   fillMs: number;
   /** Of an item, all tables and indexes, after VACUUM. 0 in memory. */
   bytesPerItem: number;
@@ -189,13 +190,15 @@ const opening: Record<StoreId, (url: string, schema: string) => Promise<Opened>>
 /** Filled and measured by the same process. */
 const inMemory = new InMemoryStore();
 
-/** Fills a store in batches. Nobody waits for an answer, so commits needn't reach the disk one by one. Milliseconds. */
+/** Fills a store in batches. Nobody waits for an answer, so commits needn't reach the disk one by one. Milliseconds per item. */
 async function filled(id: StoreId, { url, schema, items }: StoreCallsInput): Promise<number> {
   const there = new URL(url);
   there.searchParams.set("options", "-c synchronous_commit=off");
   const { store, close } = await opening[id](there.href, `${schema}_${id}`);
+  // PostgresStore makes a statement of each put: the rest of a million is inserted by one statement.
+  const batched = id === "official" ? Math.min(items, 20_000) : items;
   const start = performance.now();
-  for (let first = 0; first < items; first += together)
+  for (let first = 0; first < batched; first += together)
     await store.batch(
       Array.from({ length: Math.min(together, items - first) }, (_, n) => ({
         namespace: namespaceOf(first + n),
@@ -203,7 +206,16 @@ async function filled(id: StoreId, { url, schema, items }: StoreCallsInput): Pro
         value: valueOf(first + n, items),
       })),
     );
-  const took = performance.now() - start;
+  const took = (performance.now() - start) / batched;
   await close();
+  if (batched < items)
+    await query(
+      url,
+      `insert into ${schema}_${id}.store (namespace_path, key, value)
+       select 'users:user-' || n / ${perUser}, 'fact-' || n, jsonb_build_object(
+                'kind', case when n % ${items / 10} = 0 then 'rare' else 'fact' end, 'score', n % 97,
+                'text', 'Fact ' || n || ': the user said that they like tea, and that the meeting is on Monday.')
+         from generate_series(${batched}, ${items - 1}) n`,
+    );
   return took;
 }

@@ -225,4 +225,14 @@ export const itemMutants: readonly Mutant[] = [
     tests: encrypted,
     name: "embeddings",
   },
+  {
+    id: "it39",
+    kind: "fault",
+    what: "a put reads all namespaces to find its own",
+    file: "packages/engine/postgres/sql/000007.sql",
+    find: "and (select n.ns from :schema.item_namespaces n where n.path = c.path) is null",
+    replace: "and not exists (select from :schema.item_namespaces n where n.path || '' = c.path)",
+    tests: postgres,
+    name: "read their own rows",
+  },
 ];
