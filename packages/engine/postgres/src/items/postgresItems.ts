@@ -196,8 +196,7 @@ function conditionOf(test: FieldTest): string {
       ? "(1 == 2)"
       : `(${test.in.map((value) => `${field} == ${JSON.stringify(value)}`).join(" || ")})`;
   if (!("than" in test)) return test.is === "present" ? `exists(${field})` : `!exists(${field})`;
-  const isOther = ["string", "array"].map((type) => `${field}.type() == "${type}"`).join(" || ");
-  return `(${field} ${test.is} ${test.than} || ${isOther})`;
+  return `(${field} ${test.is} ${test.than} || ${field}.type() != "number")`;
 }
 
 function itemOf(row: PgResult["rows"][number], namespace: readonly string[], keys: KeyReader): StoredItem {
