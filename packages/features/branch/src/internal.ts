@@ -7,3 +7,5 @@ export { Lanes } from "./lanes.ts";
 export { readPoint } from "./readPoint.ts";
 export { readDeltaValues } from "./readValues.ts";
 export { taskStates } from "./taskStates.ts";
+export { sameValue } from "./plainValue.ts";
+export { unionValues } from "./unionValues.ts";

@@ -1,5 +1,6 @@
 export type { RoleOptions } from "./access.ts";
 export type { Author } from "./author.ts";
+export type { ItemConflict, MergedItems, MergeItemsOptions } from "./branches.ts";
 export type { ChangeOptions } from "./changeOptions.ts";
 export { createWorkspace, type WorkspaceOptions } from "./createWorkspace.ts";
 export type { HeldLock, Lock, LockOptions } from "./lock.ts";
@@ -13,5 +14,6 @@ export type {
   Workspace,
   WorkspaceEvent,
   WorkspaceItem,
+  WorkspaceMark,
   Written,
 } from "./workspace.ts";

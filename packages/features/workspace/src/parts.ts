@@ -9,6 +9,7 @@ import { Turns } from "./turns.ts";
 /** What all handles of one workspace share. */
 export interface Parts {
   readonly name: string;
+  readonly tier: Tier;
   readonly workspaces: WorkspaceStorage;
   readonly items: Items;
   readonly coder: ItemCoder;
@@ -19,7 +20,9 @@ export interface Parts {
   readonly turns: Turns;
 }
 
-const shared = new WeakMap<Tier, Map<string, Pick<Parts, "queue" | "turns">>>();
+type Own = Pick<Parts, "queue" | "turns">;
+
+const shared = new WeakMap<Tier, Map<string, Own>>();
 
 /** @throws InvalidOptionError if the storage keeps no workspaces */
 export function partsOf(
@@ -41,11 +44,22 @@ export function partsOf(
       "a saver with encryption",
       "Workspaces can't be encrypted yet. Open it by a checkpointer without encryption, if its values may be readable.",
     );
-  const ofTier = shared.get(tier) ?? new Map<string, Pick<Parts, "queue" | "turns">>();
+  const { itemCoder: coder } = checkpointer;
+  return { ...ownOf(tier, workspaces, name), name, tier, workspaces, items, coder, ...options };
+}
+
+/** The same of another workspace in the same storage. */
+export function otherParts(parts: Parts, name: string): Parts {
+  return { ...parts, ...ownOf(parts.tier, parts.workspaces, name), name };
+}
+
+/** What all handles of a workspace in this process share. */
+function ownOf(tier: Tier, workspaces: WorkspaceStorage, name: string): Own {
+  const ofTier = shared.get(tier) ?? new Map<string, Own>();
   shared.set(tier, ofTier);
   const own = ofTier.get(name) ?? { queue: new CommitQueue(workspaces, name), turns: new Turns() };
   ofTier.set(name, own);
-  return { name, workspaces, items, coder: checkpointer.itemCoder, ...own, ...options };
+  return own;
 }
 
 /** What an item's note says. */

@@ -5,7 +5,9 @@ import {
   checkedAddress,
   checkedCount,
   checkedLabels,
+  checkOptions,
   kindOf,
+  validId,
   TierStore,
   type StoreItems,
 } from "@stratigraph/core/internal";
@@ -20,6 +22,7 @@ import type {
   VersionCheck,
   WorkspaceChange,
 } from "@stratigraph/core/tier";
+import { forkWorkspace, mergeWorkspaces, type MergedItems, type MergeItemsOptions } from "./branches.ts";
 import type { ChangeOptions } from "./changeOptions.ts";
 import { type Access, inboxNamespace, topicNamespace, type RoleOptions } from "./access.ts";
 import { checkedText, noteText, type Author } from "./author.ts";
@@ -27,7 +30,7 @@ import { isMade } from "./commitQueue.ts";
 import { freeze } from "./freeze.ts";
 import { follow, versionGone } from "./follow.ts";
 import { heldLocks, withLock, type HeldLock, type Lock, type LockOptions } from "./lock.ts";
-import { noteIn, valueIn, type Parts } from "./parts.ts";
+import { noteIn, otherParts, valueIn, type Parts } from "./parts.ts";
 import { PastItems } from "./pastItems.ts";
 import { checkedStep, type CheckedStep, type Step } from "./steps.ts";
 import { Topic } from "./topic.ts";
@@ -89,6 +92,12 @@ export interface LogOptions {
   readonly prefix?: readonly string[] | undefined;
   /** Ends the reading when it is aborted. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** What a checkpoint knows of the workspace that it saw, if a graph keeps it in a channel of its state. */
+export interface WorkspaceMark {
+  readonly name: string;
+  readonly version: number;
 }
 
 /** A workspace as it was. */
@@ -293,8 +302,50 @@ export class Workspace {
     for await (const entry of follow(this.#parts, prefixes, from, signal)) yield await this.#event(entry);
   }
 
-  /** The items as they were at a version or a time. @throws StratigraphError "VERSION_GONE" */
-  async at(moment: number | Date): Promise<PastWorkspace> {
+  /**
+   * The workspace's name and version, for a channel of a graph's state. So each checkpoint knows what it saw: `at(mark)` reads it, and
+   * `fork(name, { at: mark })` goes on from it, after time travel and in forks of the thread too.
+   */
+  async mark(): Promise<WorkspaceMark> {
+    return { name: this.name, version: await this.version() };
+  }
+
+  /**
+   * A new workspace with the items of this one as they are, or as they were at a version, a time or a mark. Its changes don't touch this one;
+   * {@link merge} brings them back. A fork that was cut short is completed by the same call.
+   * @throws StratigraphError "VERSION_GONE"; InvalidOptionError if there is such a workspace already
+   */
+  async fork(
+    name: string,
+    options: { readonly at?: number | Date | WorkspaceMark | undefined } = {},
+  ): Promise<Workspace> {
+    checkOptions("fork", options, { at: true });
+    this.#access.mayDo("fork()");
+    const to = otherParts(this.#parts, validId("name", name));
+    const at = options.at === undefined ? await this.version() : (await this.at(options.at)).version;
+    await forkWorkspace(this.#parts, to, at);
+    return new Workspace(to, this.#access, this.#agent);
+  }
+
+  /**
+   * Brings what a fork of this workspace, or the one that this is a fork of, changed since the two last met into this one, all or nothing. An
+   * item that only one of them changed is taken as it is there. One that both changed is united: objects by key, lists by what each added.
+   * @throws StratigraphError "VERSION_CONFLICT", "VERSION_GONE"; InvalidOptionError if neither is a fork of the other
+   */
+  async merge(from: string, options: MergeItemsOptions = {}): Promise<MergedItems> {
+    checkOptions("merge", options, { resolve: true, reason: true });
+    this.#access.mayDo("merge()");
+    return await mergeWorkspaces(
+      this.#parts,
+      otherParts(this.#parts, validId("from", from)),
+      this.#agent,
+      options,
+    );
+  }
+
+  /** The items as they were at a version, a time or a mark of this workspace. @throws StratigraphError "VERSION_GONE" */
+  async at(when: number | Date | WorkspaceMark): Promise<PastWorkspace> {
+    const moment = this.#momentOf(when);
     const state = await this.#log(
       moment instanceof Date
         ? { prefixes: [[]], untilMs: moment.getTime(), newestFirst: true, limit: 1 }
@@ -378,6 +429,14 @@ export class Workspace {
       trimmed += removed;
       if (removed < 1000) return trimmed;
     }
+  }
+
+  #momentOf(when: number | Date | WorkspaceMark): number | Date {
+    if (typeof when === "number" || when instanceof Date) return when;
+    const { name, version } = Object(when) as Partial<WorkspaceMark>;
+    if (name === this.name) return version!;
+    const advice = `Pass a version, a Date, or a mark of workspace ${JSON.stringify(this.name)}.`;
+    throw new InvalidOptionError("at", name ?? kindOf(when), advice);
   }
 
   #storeOver(items: StoreItems): TierStore {

@@ -1,8 +1,15 @@
 // long file: what users expect of a workspace, one short story after another
 import { randomUUID } from "node:crypto";
 import type { TierSaver } from "@stratigraph/core";
+import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
-import { createWorkspace, type Workspace, type WorkspaceEvent, type WorkspaceOptions } from "../src/index.ts";
+import {
+  createWorkspace,
+  type Workspace,
+  type WorkspaceEvent,
+  type WorkspaceMark,
+  type WorkspaceOptions,
+} from "../src/index.ts";
 
 /** Two checkpointers on one storage, as two processes have them. */
 export interface SaverPair {
@@ -302,6 +309,101 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       expect((await (await ws.at(version)).search([])).length).toBe(2);
       await ws.put(["a"], "k", { n: 5 });
       expect(await all(ws.log({ since: version }))).toHaveLength(1);
+    });
+
+    test("a fork goes on from any version, and what both sides did is united when it is merged", async () => {
+      const { ws, other } = await open();
+      await ws.put(["plan"], "days", { list: ["Rome"], hotel: "A" });
+      await ws.put(["plan"], "gone", {});
+      const then = await ws.mark();
+      await ws.put(["plan"], "days", { list: ["Rome", "Pisa"], hotel: "A" });
+      const name = `${ws.name}-if`;
+      const fork = await ws.fork(name, { at: then });
+      expect((await fork.get(["plan"], "days"))!.value).toEqual({ list: ["Rome"], hotel: "A" });
+      expect((await fork.get(["plan"], "days"))!.author).toMatchObject({ agent: "anna" });
+      await fork.put(["plan"], "days", { list: ["Rome", "Siena"], hotel: "B" });
+      await fork.put(["plan"], "new", { n: 1 });
+      await fork.delete(["plan"], "gone");
+      await other.put(["plan"], "mine", { n: 2 });
+      expect((await ws.get(["plan"], "days"))!.value["hotel"]).toBe("A");
+      expect(await ws.merge(name)).toEqual({ ok: true, changed: 3 });
+      const values = async (at: Workspace): Promise<unknown> =>
+        Object.fromEntries((await at.search([])).map(({ key, value }) => [key, value]));
+      expect(await values(ws)).toEqual({
+        days: { list: ["Rome", "Pisa", "Siena"], hotel: "B" },
+        new: { n: 1 },
+        mine: { n: 2 },
+      });
+      expect(await ws.merge(name)).toEqual({ ok: true, changed: 0 });
+      // The other way round, and back: nothing is added twice.
+      expect(await fork.merge(ws.name)).toEqual({ ok: true, changed: 2 });
+      expect(await values(fork)).toEqual(await values(ws));
+      await fork.put(["plan"], "days", { list: ["Rome", "Pisa", "Siena", "Bari"], hotel: "B" });
+      await ws.put(["plan"], "days", { list: ["Rome", "Pisa", "Siena", "Lucca"], hotel: "B" });
+      expect(await ws.merge(name, { reason: "back" })).toEqual({ ok: true, changed: 1 });
+      const days = (await ws.get(["plan"], "days"))!;
+      expect(days.value["list"]).toEqual(["Rome", "Pisa", "Siena", "Lucca", "Bari"]);
+      expect(days).toMatchObject({ reason: "back", author: { agent: "anna" } });
+      await expect(ws.fork(name)).rejects.toMatchObject({ data: { field: "name" } });
+      const { ws: stranger } = await open();
+      await expect(ws.merge(stranger.name)).rejects.toMatchObject({ data: { field: "from" } });
+      await expect(stranger.at(then)).rejects.toMatchObject({ data: { field: "at" } });
+    });
+
+    test("what can't be united is a conflict, and then nothing is merged", async () => {
+      const { ws } = await open();
+      await ws.put(["a"], "x", { n: 1 });
+      await ws.put(["a"], "y", { n: 1 });
+      const fork = await ws.fork(`${ws.name}-f`);
+      await fork.put(["a"], "x", { n: 2 });
+      await fork.put(["a"], "z", { n: 2 });
+      await fork.delete(["a"], "y");
+      await ws.put(["a"], "x", { n: 3 });
+      await ws.put(["a"], "y", { n: 3 });
+      expect(await ws.merge(fork.name)).toMatchObject({
+        ok: false,
+        conflicts: [
+          { key: "x", base: { n: 1 }, ours: { n: 3 }, theirs: { n: 2 } },
+          { key: "y", base: { n: 1 }, ours: { n: 3 }, theirs: null },
+        ],
+      });
+      expect(await ws.get(["a"], "z")).toBeNull();
+      const resolve = ({ key, theirs }: { key: string; theirs: object | null }): never =>
+        (key === "x" ? { n: 5 } : theirs) as never;
+      expect(await ws.merge(fork.name, { resolve })).toEqual({ ok: true, changed: 3 });
+      expect((await ws.search([])).map(({ key, value }) => [key, value["n"]]).toSorted()).toEqual([
+        ["x", 5],
+        ["z", 2],
+      ]);
+    });
+
+    test("a graph keeps what it saw in its state: time travel reads it, and a fork of the thread goes on from it", async () => {
+      const { ws } = await open();
+      const { saver } = await opened!;
+      const State = Annotation.Root({ seen: Annotation<WorkspaceMark>, read: Annotation<unknown> });
+      const graph = new StateGraph(State)
+        .addNode("work", async (state) => {
+          const mine = createWorkspace(saver, state.seen?.name ?? ws.name);
+          const item = await mine.update(["n"], "n", (value) => ({ n: Number(value?.["n"] ?? 0) + 1 }));
+          return { seen: await mine.mark(), read: item!.value["n"] };
+        })
+        .addEdge(START, "work")
+        .addEdge("work", END)
+        .compile({ checkpointer: saver });
+      const config = { configurable: { thread_id: randomUUID() } };
+      for (const n of [1, 2, 3]) expect((await graph.invoke({ read: n }, config)).read).toBe(n);
+      expect((await ws.get(["n"], "n"))!.author).toMatchObject({
+        thread: config.configurable.thread_id,
+        node: "work",
+      });
+      const history = await all(graph.getStateHistory(config));
+      const then = history.find(({ values, next }) => values.read === 1 && next.length === 0)!;
+      expect((await (await ws.at(then.values.seen)).get(["n"], "n"))!.value).toEqual({ n: 1 });
+      const fork = await ws.fork(`${ws.name}-what-if`, { at: then.values.seen });
+      const forked = await graph.updateState(then.config, { seen: await fork.mark() });
+      expect((await graph.invoke({ read: 0 }, forked)).read).toBe(2);
+      expect((await ws.get(["n"], "n"))!.value).toEqual({ n: 3 });
+      expect((await fork.get(["n"], "n"))!.value).toEqual({ n: 2 });
     });
 
     test("wrong arguments are refused by name, and nothing is written", async () => {
