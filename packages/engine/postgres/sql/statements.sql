@@ -95,7 +95,7 @@ with expired as (
 )
 select :schema.sweep_1($1::double precision, $2::integer)
        + (select count(*)::integer from expired) + (select count(*)::integer from unlocked)
-       + :schema.sweep_items_1(1000)::integer as swept
+       + :schema.sweep_items_2(1000)::integer + :schema.purge_workspaces_1(1000) as swept
 
 -- name: strays
 -- Checkpoints of a thread that have pending writes, and no record.
@@ -324,7 +324,7 @@ select number, shards, family::text, complete from :schema.shard
 update :schema.shard set complete = true where number = 0 and not complete
 
 -- name: readItems
-select place, key, long_key, version, created_ms, updated_ms, value from :schema.read_items_1($1::bytea[], $2::bytea[])
+select place, key, long_key, version, created_ms, updated_ms, value, note from :schema.read_items_1($1::bytea[], $2::bytea[])
 
 -- name: changeItems
 select :schema.change_items_2($1::jsonb, $2::bytea)
@@ -336,12 +336,14 @@ select :schema.change_items_2($1::jsonb, $2::bytea), :schema.index_items_1($3::j
 -- $1 and $2: ranges of paths. $3: a jsonpath that the fields must meet. $4: the vector. $5 and $6: only items after this similarity and
 -- version. $8 and found: as in searchItems.
 select path, key, long_key, version::text, extract(epoch from created_at) * 1000 as created_ms,
-       extract(epoch from updated_at) * 1000 as updated_ms, value, similarity::text, found::integer
-  from (select n.path, i.key, i.long_key, i.version, i.created_at, i.updated_at, i.value, f.similarity, count(*) over () as found,
-               row_number() over nearest as place, sum(octet_length(i.value)) over nearest as bytes
+       extract(epoch from updated_at) * 1000 as updated_ms, value, note, similarity::text, found::integer
+  from (select n.path, i.key, i.long_key, i.version, i.created_at, i.updated_at, coalesce(i.value, l.value) as value, l.note, f.similarity,
+               count(*) over () as found, row_number() over nearest as place,
+               sum(octet_length(coalesce(i.value, l.value))) over nearest as bytes
           from :schema.nearest_items_1($1::bytea[], $2::bytea[], $3::jsonpath, $4::real[], $5::double precision, $6::bigint, $7::integer) f
           join :schema.items i on i.ns = f.ns and i.key = f.key
           join :schema.item_namespaces n on n.ns = i.ns
+          left join :schema.workspace_log l on l.ns = case when i.value is null then i.ns end and l.key = i.key and l.version = i.version
         window nearest as (order by f.similarity desc, i.version desc)) p
  where place = 1 or bytes <= $8::bigint
  order by p.similarity desc, p.version desc
@@ -351,9 +353,11 @@ select path, key, long_key, version::text, extract(epoch from created_at) * 1000
 -- these. $9: how many bytes of values; the first may have more. found: how many were found, with those that are too many bytes. Their
 -- values aren't read. A path that goes on with an empty label isn't below the prefix.
 select path, key, long_key, version::text, extract(epoch from created_at) * 1000 as created_ms,
-       extract(epoch from updated_at) * 1000 as updated_ms, value, found::integer
-  from (select f.*, count(*) over () as found, row_number() over newest as place, sum(octet_length(value)) over newest as bytes
-          from (select n.path, i.key, i.long_key, i.version, i.created_at, i.updated_at, i.value
+       extract(epoch from updated_at) * 1000 as updated_ms, value, note, found::integer
+  from (select f.path, f.key, f.long_key, f.version, f.created_at, f.updated_at, coalesce(f.value, l.value) as value, l.note,
+               count(*) over () as found, row_number() over newest as place,
+               sum(octet_length(coalesce(f.value, l.value))) over newest as bytes
+          from (select n.path, i.ns, i.key, i.long_key, i.version, i.created_at, i.updated_at, i.value
                   from :schema.items i
                   join :schema.item_namespaces n using (ns)
                  where n.path >= $3::bytea and n.path < $4::bytea
@@ -367,22 +371,26 @@ select path, key, long_key, version::text, extract(epoch from created_at) * 1000
                    and (i.expires_at is null or i.expires_at > now())
                  order by i.version desc
                  limit $8::integer) f
-        window newest as (order by version desc)) p
+          left join :schema.workspace_log l on l.ns = case when f.value is null then f.ns end and l.key = f.key and l.version = f.version
+        window newest as (order by f.version desc)) p
  where place = 1 or bytes <= $9::bigint
  order by p.version desc
 
 -- name: allItems
 -- As searchItems, of all namespaces.
 select path, key, long_key, version::text, extract(epoch from created_at) * 1000 as created_ms,
-       extract(epoch from updated_at) * 1000 as updated_ms, value, found::integer
-  from (select f.*, count(*) over () as found, row_number() over newest as place, sum(octet_length(value)) over newest as bytes
-          from (select n.path, i.key, i.long_key, i.version, i.created_at, i.updated_at, i.value
+       extract(epoch from updated_at) * 1000 as updated_ms, value, note, found::integer
+  from (select f.path, f.key, f.long_key, f.version, f.created_at, f.updated_at, coalesce(f.value, l.value) as value, l.note,
+               count(*) over () as found, row_number() over newest as place,
+               sum(octet_length(coalesce(f.value, l.value))) over newest as bytes
+          from (select n.path, i.ns, i.key, i.long_key, i.version, i.created_at, i.updated_at, i.value
                   from :schema.items i
                   join :schema.item_namespaces n using (ns)
-                 where i.version < $1::bigint and (i.expires_at is null or i.expires_at > now())
+                 where n.path is not null and i.version < $1::bigint and (i.expires_at is null or i.expires_at > now())
                  order by i.version desc
                  limit $2::integer) f
-        window newest as (order by version desc)) p
+          left join :schema.workspace_log l on l.ns = case when f.value is null then f.ns end and l.key = f.key and l.version = f.version
+        window newest as (order by f.version desc)) p
  where place = 1 or bytes <= $3::bigint
  order by p.version desc
 
@@ -390,14 +398,18 @@ select path, key, long_key, version::text, extract(epoch from created_at) * 1000
 -- $1: versions; $2 and $3: where the bytes of each begin in $4, and how many there are. Waits for nobody: who changes several items does so
 -- in another order. Fields that are true aren't known.
 with at as materialized (
-  select i.ns, i.key, c.start, c.length
+  select i.ns, i.key, i.version, i.value is null as logged, substring($4::bytea from c.start for c.length) as value
     from unnest($1::bigint[], $2::integer[], $3::integer[]) as c (version, start, length)
     join :schema.items i using (version)
      for update of i skip locked
 ), vectors as (
   delete from :schema.item_vectors v using at where v.ns = at.ns and v.key = at.key
+), logged as (
+  update :schema.workspace_log l set value = at.value
+    from at
+   where at.logged and l.ns = at.ns and l.key = at.key and l.version = at.version
 )
-update :schema.items i set value = substring($4::bytea from at.start for at.length), fields = 'true'
+update :schema.items i set value = case when not at.logged then at.value end, fields = 'true'
   from at
  where i.ns = at.ns and i.key = at.key
 returning 1
@@ -413,3 +425,74 @@ select n.path
    and exists (select from :schema.items i where i.ns = n.ns and (i.expires_at is null or i.expires_at > now()))
  order by n.path
  limit $6::integer
+
+-- name: commitWorkspace
+select at_ms, versions, failed, made_before from :schema.commit_workspace_1($1::bytea, $2::jsonb, $3::bytea, $4::boolean)
+
+-- name: workspaceLog
+-- The state of a workspace, and entries of its log; without entries a row with the state. $1: its name. $2 to $5: ranges of paths, as in
+-- searchItems. $6: a key. $7 and $8: only versions between these. $9: only entries made until then. $10: how many, and $11: how many bytes of
+-- notes and values; the first may have more. found: how many were found, with those that are too many bytes.
+with w as materialized (select * from :schema.workspaces where name = $1::bytea)
+select w.version::text as newest, w.trimmed::text, e.version::text, path, kind, key, long_key, extract(epoch from at) * 1000 as at_ms, note, value,
+       found::integer
+  from w left join (
+         select f.*, count(*) over () as found, row_number() over () as place,
+                sum(octet_length(note) + coalesce(octet_length(value), 0)) over (rows unbounded preceding) as bytes
+           from (select l.version, n.path, l.kind, l.key, l.long_key, l.at, l.note, l.value
+                   from :schema.workspace_log l
+                   join :schema.item_namespaces n using (ns)
+                  where l.ws = (select w.ws from w)
+                    and n.path >= $4::bytea and n.path < $5::bytea
+                    and (cardinality($2::bytea[]) = 1 or exists (
+                          select from unnest($2::bytea[], $3::bytea[]) as r (low, high) where n.path >= r.low and n.path < r.high))
+                    and ($6::bytea is null or l.key = $6::bytea)
+                    and l.version > $7::bigint and l.version < $8::bigint
+                    and ($9::double precision is null or l.at <= to_timestamp($9::double precision / 1000))
+                  order by l.version asc
+                  limit $10::integer) f) e
+       on place = 1 or bytes <= $11::bigint
+ order by e.place
+
+-- name: itemsAt
+-- Items of a workspace as they were at a version, by the log. $1 to $4: ranges of paths, as in searchItems. $5: the version. $6 and $7: only
+-- items after this path and key. $8, $9 and found: as $8, $9 and found in searchItems.
+select path, key, long_key, version::text, extract(epoch from created_at) * 1000 as created_ms,
+       extract(epoch from at) * 1000 as updated_ms, value, note, found::integer
+  from (select f.*, count(*) over () as found, row_number() over () as place, sum(octet_length(value)) over (rows unbounded preceding) as bytes
+          from (select n.path, i.*
+                  from :schema.item_namespaces n,
+                       lateral (
+                         select *
+                           from (select distinct on (l.key) l.key, l.long_key, l.version, l.kind, l.created_at, l.at, l.expires_at, l.value, l.note
+                                   from :schema.workspace_log l
+                                  where l.ns = n.ns and l.version <= $5::bigint and l.kind <> 'm'
+                                    and l.key > case when n.path = $6::bytea then $7::bytea else '' end
+                                  order by l.key, l.version desc) d
+                          where d.kind = 'p' and (d.expires_at is null or d.expires_at > now())
+                          order by d.key
+                          limit $8::integer
+                       ) i
+                 where n.path >= greatest($3::bytea, $6::bytea) and n.path < $4::bytea
+                   and not (n.path >= $3::bytea || '\x00' and n.path < $3::bytea || '\x01')
+                   and (cardinality($1::bytea[]) = 1 or exists (
+                         select from unnest($1::bytea[], $2::bytea[]) as r (low, high)
+                          where n.path >= r.low and n.path < r.high
+                            and not (n.path >= r.low || '\x00' and n.path < r.low || '\x01')))
+                 order by n.path, i.key
+                 limit $8::integer) f) p
+ where place = 1 or bytes <= $9::bigint
+ order by p.place
+
+-- name: workspaces
+-- Names of workspaces after a name.
+select name from :schema.workspaces where name > $1::bytea order by name limit $2::integer
+
+-- name: trimWorkspace
+select removed, done from :schema.trim_workspace_1($1::bytea, $2::bigint, $3::integer)
+
+-- name: deleteWorkspace
+select :schema.delete_workspace_1($1::bytea, $2::bigint, $3::boolean) as done
+
+-- name: purgeWorkspaces
+select :schema.purge_workspaces_1($1::integer) as purged

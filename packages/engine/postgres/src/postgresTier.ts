@@ -55,11 +55,13 @@ import {
   type Tombstone,
   type TombstoneQuery,
   type UnchangedDeleter,
+  type WorkspaceKeeper,
 } from "@stratigraph/core/tier";
 import { appendArguments } from "./append/appendArguments.ts";
 import { GroupCommit } from "./append/groupCommit.ts";
 import { pendingAppend, pendingWrites, type PendingAppend } from "./append/pendingAppend.ts";
 import { PostgresItems } from "./items/postgresItems.ts";
+import { PostgresWorkspaces } from "./items/postgresWorkspaces.ts";
 import { BinaryArgument } from "./wire/binaryArgument.ts";
 import type { Executor, PgResult } from "./connection/client.ts";
 import { hashText, hexOf } from "./wire/hex.ts";
@@ -210,6 +212,7 @@ export class PostgresTier
     LockKeeper,
     UnchangedDeleter,
     ItemKeeper,
+    WorkspaceKeeper,
     ArchiveSource,
     BytesReplacer,
     Diagnoser,
@@ -233,6 +236,7 @@ export class PostgresTier
     },
   ];
   readonly items: PostgresItems;
+  readonly workspaces: PostgresWorkspaces;
   readonly #executor: Executor;
   readonly #sql: ReturnType<typeof statementsIn>;
   readonly #appends: GroupCommit;
@@ -247,6 +251,7 @@ export class PostgresTier
     this.#sql = statementsIn(schema);
     this.#appends = new GroupCommit(executor, this.#sql);
     this.items = new PostgresItems(executor, this.#sql);
+    this.workspaces = new PostgresWorkspaces(executor, this.#sql);
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { query } from "../../../../test/servers/postgres.ts";
 import { embeddedFolder, freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import { testStore } from "../../../tools/testing/src/store/testStore.ts";
+import { testWorkspaceTier } from "../../../tools/testing/src/store/testWorkspaceTier.ts";
 import { testStoreIndex } from "../../../tools/testing/src/store/testStoreIndex.ts";
 import { createCheckpointer } from "../src/createCheckpointer.ts";
 
@@ -24,6 +25,8 @@ afterAll(async () => {
 });
 
 testStore("a stack", async () => ({ store: stack.store(), other: alone.store() }));
+
+testWorkspaceTier("a stack", async () => ({ tier: stack.tier, other: alone.tier }));
 
 testStoreIndex("a stack", async () => (options) => stack.store(options));
 

@@ -1,4 +1,5 @@
 import { testStore } from "../../../../tools/testing/src/store/testStore.ts";
+import { testWorkspaceTier } from "../../../../tools/testing/src/store/testWorkspaceTier.ts";
 import { WordEmbeddings } from "../../../../tools/testing/src/store/wordEmbeddings.ts";
 import { expect, test } from "vitest";
 import { MemorySaver, MemoryTier, StratigraphSerializer, TierSaver } from "../../src/index.ts";
@@ -6,6 +7,11 @@ import { MemorySaver, MemoryTier, StratigraphSerializer, TierSaver } from "../..
 testStore("memory", async () => {
   const tier = new MemoryTier();
   return { store: new TierSaver(tier).store(), other: new TierSaver(tier).store() };
+});
+
+testWorkspaceTier("memory", async () => {
+  const tier = new MemoryTier();
+  return { tier, other: tier };
 });
 
 testStore("MemorySaver", async () => {

@@ -2,6 +2,8 @@
 export interface PgQuery {
   readonly text: string;
   readonly values?: readonly unknown[];
+  /** The values once the statement may have been done, because an answer was lost. Default: `values`. */
+  readonly again?: readonly unknown[] | undefined;
   /** Its name in traces: "append", "read", "setup", … */
   readonly method: string;
   /** The thread that the statement concerns, if it concerns exactly one. */

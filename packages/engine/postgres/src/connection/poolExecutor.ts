@@ -89,10 +89,14 @@ export class PoolExecutor implements Executor {
 
   send(query: PgQuery): Promise<PgResult> {
     return observedCall(this.#tier, query, async () => {
+      let attempt = query;
       const { rows } = await retried(
         this.#tier,
-        (timeouts) => this.#attempt(query, timeouts),
-        (error) => this.#patience(error, query),
+        (timeouts) => this.#attempt(attempt, timeouts),
+        (error) => {
+          if (!isLockFailure(error)) attempt = { ...query, values: query.again ?? query.values ?? [] };
+          return this.#patience(error, query);
+        },
       );
       return { rows: rows as Record<string, unknown>[] };
     });

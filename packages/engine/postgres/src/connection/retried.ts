@@ -12,7 +12,7 @@ function pause(ms: number): Promise<void> {
 
 /**
  * Repeats `work` after failures. Every statement of this package may be repeated: if only its acknowledgement was lost, it changes
- * nothing the second time.
+ * nothing the second time, perhaps by other values (PgQuery.again).
  * @param work receives how many of its attempts timed out
  * @param patience for how long from the start of the first attempt a failure is repeated, in milliseconds; 0: not at all
  * @throws StratigraphError that explains the last failure

@@ -37,10 +37,10 @@ type ItemStatements = Readonly<
 const lastPath = Buffer.from([0xff]);
 
 /** A version that comes after all others. */
-const lastVersion = "9223372036854775807";
+export const lastVersion = "9223372036854775807";
 
 /** How many bytes of values a page of a search has at most, unless it is one item. */
-const pageBytes = 8 * 1024 * 1024;
+export const pageBytes = 8 * 1024 * 1024;
 
 /** The items of a schema. */
 export class PostgresItems implements Items {
@@ -167,7 +167,7 @@ function asFound(item: StoredItem): StoredItem {
 }
 
 /** A page of a search, of which the database read some values. */
-function pageOf<T extends StoredItem>(
+export function pageOf<T extends StoredItem>(
   rows: PgResult["rows"],
   limit: number,
   found: (item: StoredItem, row: PgResult["rows"][number]) => T,
@@ -200,14 +200,20 @@ function conditionOf(test: FieldTest): string {
 }
 
 function itemOf(row: PgResult["rows"][number], namespace: readonly string[], keys: KeyReader): StoredItem {
-  const key = row["key"] as Uint8Array;
-  if (row["long_key"] !== null) keys.learn(key, row["long_key"] as Uint8Array);
   return {
     namespace,
-    key: keys.id(key),
+    key: keyIn(row, keys),
     value: row["value"] as Uint8Array,
     version: Number(row["version"]),
     createdAtMs: Number(row["created_ms"]),
     updatedAtMs: Number(row["updated_ms"]),
+    ...(row["note"] === null ? {} : { note: row["note"] as Uint8Array }),
   };
+}
+
+/** The key in a row with the columns key and long_key. */
+export function keyIn(row: PgResult["rows"][number], keys: KeyReader): string {
+  const key = row["key"] as Uint8Array;
+  if (row["long_key"] !== null) keys.learn(key, row["long_key"] as Uint8Array);
+  return keys.id(key);
 }

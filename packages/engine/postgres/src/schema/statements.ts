@@ -73,6 +73,14 @@ export function statementsIn(schema: string) {
     allItems: quick("allItems"),
     replaceItems: heavy("replaceItems"),
     itemNamespaces: quick("itemNamespaces"),
+    commitWorkspace: quick("commitWorkspace"),
+    workspaceLog: quick("workspaceLog"),
+    workspaceLogNewest: newestFirst(quick("workspaceLog")),
+    itemsAt: quick("itemsAt"),
+    workspaces: quick("workspaces"),
+    trimWorkspace: heavy("trimWorkspace"),
+    deleteWorkspace: heavy("deleteWorkspace"),
+    purgeWorkspaces: { ...heavy("purgeWorkspaces"), method: "deleteWorkspace" },
     lock: quick("lock"),
     unlock: quick("unlock"),
     shard: quick("shard"),
@@ -86,6 +94,11 @@ export function statementsIn(schema: string) {
     diagnosedSchema: once("installed", "diagnose"),
     backend: once("backend", "diagnose"),
   } as const satisfies Record<string, Statement>;
+}
+
+/** The same entries of a log from the other end: an index can't be read in an order that a value decides. */
+function newestFirst(statement: Statement): Statement {
+  return { ...statement, text: statement.text.replace("order by l.version asc", "order by l.version desc") };
 }
 
 /** The statement that sets a schema up, for setup() and for people with psql. It does nothing if that is done already. */
