@@ -481,7 +481,7 @@ select path, key, long_key, version::text, extract(epoch from created_at) * 1000
                             and not (n.path >= r.low || '\x00' and n.path < r.low || '\x01')))
                  order by n.path, i.key
                  limit $8::integer) f) p
- where place = 1 or bytes <= $9::bigint
+ where p.place = 1 or p.bytes <= $9::bigint
  order by p.place
 
 -- name: workspaces
