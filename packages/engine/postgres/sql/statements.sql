@@ -455,8 +455,8 @@ select w.version::text as newest, w.trimmed::text, e.version::text, path, kind, 
  order by e.place
 
 -- name: itemsAt
--- Items of a workspace as they were at a version, by the log. $1 to $4: ranges of paths, as in searchItems. $5: the version. $6 and $7: only
--- items after this path and key. $8, $9 and found: as $8, $9 and found in searchItems.
+-- Items of a workspace as they were at a version, by the log. $1 to $4: ranges of paths, as in searchItems. $5: a key. $6: the version. $7
+-- and $8: only items after this path and key. $9: how many. $10 and found: as $9 and found in searchItems.
 select path, key, long_key, version::text, extract(epoch from created_at) * 1000 as created_ms,
        extract(epoch from at) * 1000 as updated_ms, value, note, found::integer
   from (select f.*, count(*) over () as found, row_number() over () as place, sum(octet_length(value)) over (rows unbounded preceding) as bytes
@@ -466,22 +466,23 @@ select path, key, long_key, version::text, extract(epoch from created_at) * 1000
                          select *
                            from (select distinct on (l.key) l.key, l.long_key, l.version, l.kind, l.created_at, l.at, l.expires_at, l.value, l.note
                                    from :schema.workspace_log l
-                                  where l.ns = n.ns and l.version <= $5::bigint and l.kind <> 'm'
-                                    and l.key > case when n.path = $6::bytea then $7::bytea else '' end
+                                  where l.ns = n.ns and l.version <= $6::bigint and l.kind <> 'm'
+                                    and ($5::bytea is null or l.key = $5::bytea)
+                                    and l.key > case when n.path = $7::bytea then $8::bytea else '' end
                                   order by l.key, l.version desc) d
                           where d.kind = 'p' and (d.expires_at is null or d.expires_at > now())
                           order by d.key
-                          limit $8::integer
+                          limit $9::integer
                        ) i
-                 where n.path >= greatest($3::bytea, $6::bytea) and n.path < $4::bytea
+                 where n.path >= greatest($3::bytea, $7::bytea) and n.path < $4::bytea
                    and not (n.path >= $3::bytea || '\x00' and n.path < $3::bytea || '\x01')
                    and (cardinality($1::bytea[]) = 1 or exists (
                          select from unnest($1::bytea[], $2::bytea[]) as r (low, high)
                           where n.path >= r.low and n.path < r.high
                             and not (n.path >= r.low || '\x00' and n.path < r.low || '\x01')))
                  order by n.path, i.key
-                 limit $8::integer) f) p
- where p.place = 1 or p.bytes <= $9::bigint
+                 limit $9::integer) f) p
+ where p.place = 1 or p.bytes <= $10::bigint
  order by p.place
 
 -- name: workspaces

@@ -91,7 +91,7 @@ export interface ItemsAtQuery {
 }
 
 /**
- * WorkspaceStorage of a tier: items with a log. The items of a workspace are those of {@link Items} whose namespaces begin with `""` and the
+ * Workspaces of a tier: items with a log. The items of a workspace are those of {@link Items} whose namespaces begin with `""` and the
  * workspace's name; here, addresses leave these two labels out. A workspace begins with its first commit. Its commits are made one after
  * another, so that versions grow in the order in which they can be seen: who has read the log up to a version misses nothing before it.
  */

@@ -8,7 +8,7 @@ import {
   type LogPage,
   type LogQuery,
   type WorkspaceChange,
-  type Workspaces,
+  type WorkspaceStorage,
 } from "@stratigraph/core/tier";
 import type { Executor, PgResult } from "../connection/client.ts";
 import type { Statement } from "../schema/statements.ts";
@@ -40,7 +40,7 @@ const purgedAtOnce = 2000;
 const kinds = { p: "put", d: "delete", m: "message" } as const;
 
 /** The workspaces of a schema. */
-export class PostgresWorkspaces implements Workspaces {
+export class PostgresWorkspaces implements WorkspaceStorage {
   readonly #executor: Executor;
   readonly #sql: WorkspaceStatements;
 
@@ -75,16 +75,12 @@ export class PostgresWorkspaces implements Workspaces {
   }
 
   async log(workspace: string, query: LogQuery): Promise<LogPage> {
-    const { prefixes, key, after = 0, before, untilMs, newestFirst, limit } = query;
-    const ranges = rangesOf(prefixes.map((prefix) => ["", workspace, ...prefix]));
-    // Only the namespace itself, and none that goes on.
-    if (key !== undefined) ranges[3] = Buffer.concat([ranges[2], Uint8Array.of(0)]);
+    const { after = 0, before, untilMs, newestFirst, limit } = query;
     const rows = await this.#run(
       newestFirst === true ? this.#sql.workspaceLogNewest : this.#sql.workspaceLog,
       [
         Buffer.from(workspace),
-        ...ranges,
-        key === undefined ? null : keyOf(key),
+        ...pathsOf(workspace, query),
         after,
         before ?? lastVersion,
         untilMs ?? null,
@@ -113,9 +109,10 @@ export class PostgresWorkspaces implements Workspaces {
     };
   }
 
-  async itemsAt(workspace: string, { version, prefixes, after, limit }: ItemsAtQuery): Promise<ItemPage> {
+  async itemsAt(workspace: string, query: ItemsAtQuery): Promise<ItemPage> {
+    const { version, after, limit } = query;
     const rows = await this.#run(this.#sql.itemsAt, [
-      ...rangesOf(prefixes.map((prefix) => ["", workspace, ...prefix])),
+      ...pathsOf(workspace, query),
       version,
       namespacePath(after === undefined ? [] : ["", workspace, ...after.namespace]),
       keyOf(after?.key ?? ""),
@@ -165,6 +162,13 @@ export class PostgresWorkspaces implements Workspaces {
   ): Promise<PgResult["rows"]> {
     return (await this.#executor.run({ ...statement, values, again })).rows;
   }
+}
+
+/** The ranges of paths of a query, and its key. With a key, the only range is the namespace itself, and none that goes on. */
+function pathsOf(workspace: string, { prefixes, key }: Pick<LogQuery, "prefixes" | "key">): unknown[] {
+  const [from, to, first, last] = rangesOf(prefixes.map((prefix) => ["", workspace, ...prefix]));
+  if (key === undefined) return [from, to, first, last, null];
+  return [from, to, first, Buffer.concat([first, Uint8Array.of(0)]), keyOf(key)];
 }
 
 /** A change as commit_workspace_1 takes it, without its address. */

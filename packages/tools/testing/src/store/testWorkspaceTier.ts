@@ -364,6 +364,11 @@ export function testWorkspaceTier(name: string, opening: () => Promise<Workspace
         const found = await seen(state.version);
         expect(found).toHaveLength(state.items.size);
         expect(new Map(found)).toEqual(state.items);
+        for (const key of keys.slice(0, 4)) {
+          const at = JSON.stringify({ namespace: ["x"], key });
+          const one = await seen(state.version, { prefixes: [["x"]], key });
+          expect(one).toEqual(state.items.has(at) ? [[at, state.items.get(at)]] : []);
+        }
       }
       const last = states.at(-1)!;
       const below = [...last.items].filter(([at]) => (JSON.parse(at) as VersionCheck).namespace[0] === "x");
