@@ -348,6 +348,9 @@ select path, key, long_key, version::text, extract(epoch from created_at) * 1000
  where place = 1 or bytes <= $8::bigint
  order by p.similarity desc, p.version desc
 
+-- name: createVector
+create extension if not exists vector
+
 -- name: searchItems
 -- $1 and $2: ranges of paths; $3 and $4: the range of them all. $5: a jsonpath that the fields must meet. $6 and $7: only versions between
 -- these. $9: how many bytes of values; the first may have more. found: how many were found, with those that are too many bytes. Their

@@ -33,6 +33,8 @@ export interface PgLite {
   close(): Promise<void>;
 }
 
+type Extensions = NonNullable<PgLiteModule.PGliteOptions["extensions"]>;
+
 /** An open database, and a function that unlocks its folder. */
 export interface OpenedPgLite {
   readonly database: PgLite;
@@ -149,25 +151,27 @@ function stuck(cause: NoAnswerError): StratigraphError {
 }
 
 /**
- * Opens PGlite on a folder of its own (locked), or in memory.
+ * Opens PGlite on a folder of its own (locked), or in memory. pgvector is loaded if its package is installed.
  * @param putNew see {@link putNewDatabase}
  * @throws StratigraphError
  */
 export async function openPgLite(
   folder: string | undefined,
   putNew: (data: string) => boolean = putNewDatabase,
+  extensions: () => Promise<Extensions> = importPgVector,
 ): Promise<OpenedPgLite> {
   const { PGlite } = await importPgLite();
-  if (folder === undefined) return { database: await PGlite.create(), release: () => undefined };
+  const more = { extensions: await extensions() };
+  if (folder === undefined) return { database: await PGlite.create(more), release: () => undefined };
   const release = locked(folder);
   const data = `${folder}/data`;
   try {
     const isNew = !existsSync(data) && putNew(data);
-    const database = await PGlite.create(data).catch(async (error: unknown) => {
+    const database = await PGlite.create(data, more).catch(async (error: unknown) => {
       if (!isNew) throw error;
       // Another version of PGlite may refuse the shipped database. Let it create one.
       rmSync(data, { recursive: true, force: true });
-      return await PGlite.create(data);
+      return await PGlite.create(data, more);
     });
     return { database, release };
   } catch (error) {
@@ -181,6 +185,14 @@ function locked(folder: string): () => void {
     return lockFolder(folder);
   } catch (error) {
     throw folderError(folder, error);
+  }
+}
+
+async function importPgVector(): Promise<Extensions> {
+  try {
+    return { vector: (await import("@electric-sql/pglite-pgvector")).vector };
+  } catch {
+    return {};
   }
 }
 

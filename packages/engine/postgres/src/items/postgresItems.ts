@@ -26,6 +26,7 @@ type ItemStatements = Readonly<
     | "changeIndexedItems"
     | "searchItems"
     | "nearestItems"
+    | "createVector"
     | "itemNamespaces"
     | "allItems"
     | "replaceItems",
@@ -46,6 +47,7 @@ export const pageBytes = 8 * 1024 * 1024;
 export class PostgresItems implements Items {
   readonly #executor: Executor;
   readonly #sql: ItemStatements;
+  #looked: Promise<unknown> | undefined;
 
   constructor(executor: Executor, sql: ItemStatements) {
     this.#executor = executor;
@@ -106,6 +108,9 @@ export class PostgresItems implements Items {
   }
 
   async nearest({ prefixes, tests, vector, beyond, limit }: NearestItemsQuery): Promise<ItemPage<NearItem>> {
+    // An embedded database is this library's own, so it may have pgvector. In others its users create it.
+    if (this.#executor.pool === undefined)
+      await (this.#looked ??= this.#run(this.#sql.createVector, []).catch(() => {}));
     const [from, to] = rangesOf(prefixes);
     const after = [beyond?.similarity ?? null, beyond?.version ?? null];
     const values = [from, to, jsonPath(tests), vectorText(vector), ...after, limit, pageBytes];

@@ -72,6 +72,7 @@ export function statementsIn(schema: string) {
     nearestItems: quick("nearestItems"),
     allItems: quick("allItems"),
     replaceItems: heavy("replaceItems"),
+    createVector: once("createVector", "setup"),
     itemNamespaces: quick("itemNamespaces"),
     commitWorkspace: quick("commitWorkspace"),
     workspaceLog: quick("workspaceLog"),
