@@ -89,7 +89,7 @@ end
 $$;
 
 -- The items that are most similar to a vector, by the largest sum of products; -Infinity without a vector of that length. low and high:
--- ranges of paths. test: a jsonpath that the fields must meet. Only those after a similarity and version.
+-- ranges of paths. test: a jsonpath that the fields must meet, or null. Only those after a similarity and version.
 --
 -- Every vector in the ranges is compared. Where the extension pgvector was created, and this user may use it, it multiplies: some 25 times
 -- as fast. Sums are then of single precision.
@@ -110,15 +110,13 @@ begin
         || case when extension is null then product
                 else format('-(v.vector::%1$s.vector operator(%1$s.<#>) $4::%1$s.vector)', extension) end
         || $query$), '-Infinity') as similarity
-                  from :schema.items i
-                  join :schema.item_namespaces n using (ns)
+                  from unnest($1, $2) as r (low, high)
+                  join :schema.item_namespaces n on n.path >= r.low and n.path < r.high
+                       and not (n.path >= r.low || '\x00' and n.path < r.low || '\x01')
+                  join :schema.items i using (ns)
                   left join :schema.item_vectors v
                     on v.ns = i.ns and v.key = i.key and v.version = i.version and cardinality(v.vector) = cardinality($4)
-                 where exists (select from unnest($1, $2) as r (low, high)
-                                where n.path >= r.low and n.path < r.high
-                                  and not (n.path >= r.low || '\x00' and n.path < r.low || '\x01'))
-                   and i.fields @@ $3
-                   and (i.expires_at is null or i.expires_at > now())
+                 where ($3 is null or i.fields @@ $3) and (i.expires_at is null or i.expires_at > now())
                  group by i.ns, i.key) f
          where (f.similarity, -f.version) < ($5, -$6) or $5 is null
          order by f.similarity desc, f.version desc

@@ -333,7 +333,7 @@ select :schema.change_items_2($1::jsonb, $2::bytea)
 select :schema.change_items_2($1::jsonb, $2::bytea), :schema.index_items_1($3::jsonb)
 
 -- name: nearestItems
--- $1 and $2: ranges of paths. $3: a jsonpath that the fields must meet. $4: the vector. $5 and $6: only items after this similarity and
+-- $1 and $2: ranges of paths. $3: a jsonpath that the fields must meet, or null. $4: the vector. $5 and $6: only items after this similarity and
 -- version. $8 and found: as in searchItems.
 select path, key, long_key, version::text, extract(epoch from created_at) * 1000 as created_ms,
        extract(epoch from updated_at) * 1000 as updated_ms, value, note, similarity::text, found::integer

@@ -180,7 +180,10 @@ export class MemoryItems implements Items {
 
 /** The sum of products of two vectors; -Infinity if their lengths differ. */
 function product(a: Float32Array, b: Float32Array): number {
-  return a.length === b.length ? a.reduce((sum, one, n) => sum + one * b[n]!, 0) : -Infinity;
+  if (a.length !== b.length) return -Infinity;
+  let sum = 0;
+  for (let n = 0; n < a.length; n += 1) sum += a[n]! * b[n]!;
+  return sum;
 }
 
 type Nearness = Pick<NearItem, "similarity" | "version">;

@@ -113,7 +113,8 @@ export class PostgresItems implements Items {
       await (this.#looked ??= this.#run(this.#sql.createVector, []).catch(() => {}));
     const [from, to] = rangesOf(prefixes);
     const after = [beyond?.similarity ?? null, beyond?.version ?? null];
-    const values = [from, to, jsonPath(tests), vectorText(vector), ...after, limit, pageBytes];
+    const test = tests.length === 0 ? null : jsonPath(tests);
+    const values = [from, to, test, vectorText(vector), ...after, limit, pageBytes];
     return pageOf(await this.#run(this.#sql.nearestItems, values), limit, (item, row) => ({
       ...item,
       similarity: Number(row["similarity"]),
