@@ -42,12 +42,7 @@ class RandomEmbeddings extends Embeddings {
 }
 
 /** Fills a store with vectors and searches it. */
-export async function job({
-  config,
-  items,
-  dims,
-  searches,
-}: VectorSearchInput): Promise<VectorSearchResult> {
+export async function job({ config, items, dims, searches }: VectorSearchInput): Promise<VectorSearchResult> {
   await using store = await createStore(config, { index: { dims, embeddings: new RandomEmbeddings(dims) } });
   const start = performance.now();
   for (let first = 0; first < items; first += together)
