@@ -65,6 +65,8 @@ export { isControlChannel, isLangGraphChannel } from "./langgraph/channelNames.t
 export { NULL_TASK } from "./langgraph/taskIds.ts";
 export type { Batch } from "./maintenance/batch.ts";
 export { PruneWalk } from "./maintenance/pruneWalk.ts";
+export { dropLoose } from "./operations/dropLoose.ts";
+export { evictLooseTask } from "./maintenance/evictLoose.ts";
 export { deleteIdleTask, type RetentionParts } from "./maintenance/retention.ts";
 export { countOf, type ResolvedRetention } from "./maintenance/retentionOptions.ts";
 export { stepOf, type MaintenanceTask } from "./maintenance/steps.ts";

@@ -1,5 +1,5 @@
 import type { Tier } from "@stratigraph/core";
-import type { BlobCheck } from "@stratigraph/core/internal";
+import { dropLoose, type BlobCheck } from "@stratigraph/core/internal";
 import type { MovedThread } from "@stratigraph/core/tier";
 import { archiveThread } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
@@ -22,6 +22,8 @@ export async function moveToArchive(
   check: BlobCheck,
 ): Promise<MovedThread | undefined> {
   await stack.restoreWritten(threadId);
+  // Nobody would find them in the archive, as they have no head.
+  await dropLoose(warm, threadId);
   const copy = await archiveThread(warm, cold, threadId, check);
   if (copy === undefined) return undefined;
   if (copy === "overtaken") return { checkpoints: 0, bytes: 0, done: false };

@@ -2,6 +2,7 @@ import { InvalidOptionError, TierSaver, type SaverOptions, type Tier } from "@st
 import {
   checkOptions,
   deleteIdleTask,
+  evictLooseTask,
   pickOptions,
   saverOptionAdvice,
   saverOptionNames,
@@ -73,6 +74,7 @@ export class TieredSaver extends TierSaver {
     return [
       (batch) => archiving.finishDeletions(batch),
       deleteIdleTask(parts),
+      evictLooseTask(parts),
       (batch) => archiving.archive(batch),
       (batch) => archiving.trim(batch),
       sweepsTiers([warm, ...this.#hot, cold], now),

@@ -3,6 +3,7 @@ export type { Author } from "./author.ts";
 export type { ItemConflict, MergedItems, MergeItemsOptions } from "./branches.ts";
 export type { ChangeOptions } from "./changeOptions.ts";
 export { createWorkspace, type WorkspaceOptions } from "./createWorkspace.ts";
+export { set, update } from "./immutable.ts";
 export type { HeldLock, Lock, LockOptions } from "./lock.ts";
 export type { Step } from "./steps.ts";
 export type { Message, SubscribeOptions, Topic } from "./topic.ts";

@@ -12,6 +12,11 @@ export const reservedNamespaces = {
   calls: "__stratigraph_calls__",
   /** Events of a thread, as a chain whose records are named as those of {@link reservedNamespaces.calls}. */
   events: "__stratigraph_events__",
+  /**
+   * The last value of each best-effort channel, one record each, without a head. Whatever removes such a record, or copies a thread without
+   * it, loses a value that may be lost.
+   */
+  loose: "__stratigraph_loose__",
   /** Has a head, but no checkpoint, if a part of the thread is in the archive. */
   archived: "\u0001stratigraph.archived",
   /**

@@ -18,6 +18,7 @@ import {
   type Typed,
   type ValueRef,
   type Consumed,
+  type LooseValue,
 } from "./record.ts";
 import { metadataTerms, snapshotTerm } from "./metadataTerms.ts";
 import type {
@@ -47,6 +48,7 @@ export interface EncodedCheckpoint {
   readonly values: readonly EncodedValue[];
   readonly manifest: Manifest;
   readonly consumed: Consumed;
+  readonly loose: readonly LooseValue[];
   /** Whether it names blobs that it doesn't carry, or carries patches on such blobs: {@link AppendRequest.relies}. */
   readonly relies: boolean;
 }
@@ -60,6 +62,8 @@ export interface CheckpointPut {
   readonly runId: string | undefined;
   /** The pending writes of its parent that it was made from; undefined: all. */
   readonly consumed?: Consumed;
+  /** Values of best-effort channels, which are in none of the maps of `checkpoint`. */
+  readonly loose?: readonly LooseValue[];
 }
 
 /** What is remembered of earlier checkpoints whose values a checkpoint may share. */
@@ -69,6 +73,8 @@ export interface Before {
   readonly parent: Manifest | undefined;
   /** Manifest that was stored under the same checkpoint id before: durability "exit" puts the last one again. */
   readonly again: Manifest | undefined;
+  /** Values of best-effort channels, of the checkpoint that was stored under the same id before, or of the parent. */
+  readonly loose?: readonly LooseValue[] | undefined;
 }
 
 /** A checkpoint as it was when it was put. */
@@ -78,6 +84,7 @@ export interface CapturedPut {
   readonly terms: readonly number[];
   readonly runId: string | undefined;
   readonly consumed: Consumed;
+  readonly loose: readonly LooseValue[];
   /** Whether LangGraph's `__copy__` put it: channels that aren't new may have a value of their own, too. */
   readonly isFork: boolean;
   readonly newChannels: ReadonlySet<string>;
@@ -153,6 +160,7 @@ export class CheckpointCoder {
       terms: metadataTerms(metadata),
       runId: put.runId,
       consumed: put.consumed,
+      loose: put.loose ?? [],
       isFork: put.metadata.source === "fork",
       newChannels: new Set(Object.keys(put.newVersions ?? { ...put.checkpoint.channel_versions, ...given })),
       given: { ...given },
@@ -168,7 +176,7 @@ export class CheckpointCoder {
   /** Encodes a checkpoint that was captured. */
   async encodeCaptured(at: Address, before: Before, captured: CapturedPut): Promise<EncodedCheckpoint> {
     const { parentId } = before;
-    const { header, given, consumed } = captured;
+    const { header, given, consumed, loose } = captured;
     const values: EncodedValue[] = [];
     const entries: ManifestEntry[] = [];
     const snapshots: number[] = [];
@@ -195,7 +203,7 @@ export class CheckpointCoder {
     const owner = ownerOf(at, parentId ?? "");
     const dumped = captured.metadata;
     const metadata = "typed" in dumped ? dumped.typed : await dumped.dumping;
-    const { content, blobs } = encodeBody(owner, header, metadata, entries, consumed);
+    const { content, blobs } = encodeBody(owner, header, metadata, entries, consumed, loose);
     const wrapping = wrapBody(this.#envelope, at, owner, content);
     const body = wrapping instanceof Promise ? await wrapping : wrapping;
     this.#coder.checkStored(at, "metadata", body.length);
@@ -213,8 +221,30 @@ export class CheckpointCoder {
       values,
       manifest: new Map(entries.map((entry) => [entry.channel, entry])),
       consumed,
+      loose,
       relies: relies || values.some(({ blob }) => blob === undefined || blob.base !== undefined),
     };
+  }
+
+  /** Serialises a value, before anything is awaited. @throws StratigraphError "SERIALIZATION", at once or by the promise */
+  dump(at: Address, channel: string, value: unknown): Dumped {
+    return this.#coder.dump(at, channel, value);
+  }
+
+  /** A record of its own for one value, whole and inline. @throws StratigraphError "SERIALIZATION", "KEY_UNAVAILABLE" */
+  async looseRecord(
+    at: Address,
+    { channel, id }: Omit<LooseValue, "version">,
+    value: Typed,
+  ): Promise<CheckpointRecord> {
+    const owner = ownerOf(at, "");
+    const header = { v: 4, id: at.checkpointId, ts: "", channel_versions: {}, versions_seen: {} };
+    const metadata = this.#coder.dump(at, "metadata", { source: "update", step: 0, parents: {} });
+    const entry = { channel, version: id, value: { type: value[0], bytes: value[1] } };
+    const typed = "typed" in metadata ? metadata.typed : await metadata.dumping;
+    const body = await wrapBody(this.#envelope, at, owner, encodeBody(owner, header, typed, [entry]).content);
+    this.#coder.checkStored(at, channel, body.length);
+    return { ...at, terms: [], blobs: [], body };
   }
 
   /**

@@ -19,6 +19,8 @@ interface About {
   readonly p?: string;
   /** Id of the batch; absent in batches of older versions. */
   readonly w?: string;
+  /** Best-effort channels whose writes were left out. */
+  readonly b?: readonly string[];
 }
 
 type Line = readonly [
@@ -34,6 +36,8 @@ export interface BatchOrigin {
   readonly taskPath: string;
   /** As {@link Writers.nextBatchId} made it: the id of its writer, and a number. Undefined in batches of older versions. */
   readonly batchId: string | undefined;
+  /** Best-effort channels whose writes were left out of the batch. */
+  readonly omitted?: readonly string[] | undefined;
 }
 
 /** Position of a write. Each special channel has a fixed one, so that a write to it replaces the one before. */
@@ -44,7 +48,7 @@ export function writeIndex(channel: string, position: number): number {
 /** Encodes the writes of one putWrites call; `owner` and the blobs are bound by a checksum. */
 export function encodeWrites(
   owner: readonly string[],
-  { taskPath, batchId }: BatchOrigin,
+  { taskPath, batchId, omitted = [] }: BatchOrigin,
   writes: readonly EncodedWrite[],
 ): { content: Uint8Array; blobs: BlobHash[] } {
   const blobs: BlobHash[] = [];
@@ -52,6 +56,7 @@ export function encodeWrites(
   const about: About = {
     ...(taskPath === "" ? {} : { p: taskPath }),
     ...(batchId === undefined ? {} : { w: batchId }),
+    ...(omitted.length === 0 ? {} : { b: omitted }),
   };
   const isSaid = Object.keys(about).length > 0;
   const lines = writes.map(({ index, channel, value }, position): Line => {
@@ -80,7 +85,7 @@ export function decodeWrites(
     if (hash === undefined) throw new RangeError(`a pending write names blob ${value} of ${blobs.length}`);
     return { index, channel, value: { hash } };
   });
-  return { taskPath: about?.p ?? "", batchId: about?.w, writes };
+  return { taskPath: about?.p ?? "", batchId: about?.w, omitted: about?.b, writes };
 }
 
 /** A batch, opened. */

@@ -23,6 +23,16 @@ export interface ManifestEntry {
   readonly value: ValueRef | undefined;
 }
 
+/**
+ * The value of a best-effort channel: its version, and the id of the value. It isn't a part of the checkpoint, and may not be stored yet, or
+ * no longer. So a reader that doesn't know of it finds a checkpoint whose channel was never written.
+ */
+export interface LooseValue {
+  readonly channel: string;
+  readonly version: ChannelVersions[string];
+  readonly id: string;
+}
+
 /** A checkpoint without its values. */
 export type Header = Omit<Checkpoint, "channel_values">;
 
@@ -33,6 +43,7 @@ export interface DecodedBody {
   readonly manifest: ReadonlyMap<string, ManifestEntry>;
   /** The pending writes of its parent that the checkpoint was made from. */
   readonly consumed: Consumed;
+  readonly loose: readonly LooseValue[];
 }
 
 type Version = ChannelVersions[string];
@@ -54,6 +65,8 @@ interface Skeleton {
   readonly x?: Record<string, unknown>;
   /** {@link Consumed}; absent: all. */
   readonly w?: NonNullable<Consumed>;
+  /** {@link LooseValue}; absent: none. */
+  readonly b?: readonly (readonly [channel: string, version: Version, id: string])[];
 }
 
 /** Encodes header, metadata and manifest; `owner` and the blobs are bound by a checksum. Also returns the blobs that it names. */
@@ -63,6 +76,7 @@ export function encodeBody(
   metadata: Typed,
   entries: readonly ManifestEntry[],
   consumed?: Consumed,
+  loose: readonly LooseValue[] = [],
 ): { content: Uint8Array; blobs: BlobHash[] } {
   const { v, ts, versions_seen, id: _id, channel_versions: _versions, ...rest } = header;
   const positions = new Map(entries.map((entry, position) => [entry.channel, position]));
@@ -85,6 +99,7 @@ export function encodeBody(
     s,
     ...(Object.keys(rest).length > 0 ? { x: rest } : {}),
     ...(consumed === undefined ? {} : { w: consumed }),
+    ...(loose.length === 0 ? {} : { b: loose.map(({ channel, version, id }) => [channel, version, id]) }),
   };
   const json = utf8(JSON.stringify(skeleton));
   const type = utf8(metadata[0]);
@@ -149,6 +164,7 @@ export function decodeBody(
     metadata,
     manifest: new Map(entries.map((entry) => [entry.channel, entry])),
     consumed: skeleton.w,
+    loose: (skeleton.b ?? []).map(([channel, version, id]) => ({ channel, version, id })),
   };
 }
 

@@ -20,6 +20,7 @@ import type { EncodedValue } from "./blobEncoder.ts";
 import type { WritePlace } from "./writeOrder.ts";
 import type { Consumed } from "./record.ts";
 import { missingBatches } from "./batchIds.ts";
+import { noWrites } from "../langgraph/channelNames.ts";
 import { consumedBatches, pendingBatches } from "../saver/writers.ts";
 import { CorruptionError } from "../contract/errors.ts";
 
@@ -58,13 +59,19 @@ export class WriteCoder {
     this.#envelope = coder.blobs.envelope;
   }
 
-  /** Serialises the writes of one putWrites call, without awaiting anything. @throws StratigraphError "SERIALIZATION" */
+  /**
+   * Serialises the writes of one putWrites call, without awaiting anything, except those to channels that the origin omits.
+   * @throws StratigraphError "SERIALIZATION"
+   */
   capture(at: Address, taskId: string, origin: BatchOrigin, writes: readonly PendingWrite[]): CapturedWrites {
-    const captured = writes.map(([channel, value], position) => ({
-      index: writeIndex(channel, position),
-      channel,
-      value: this.#coder.capture(at, channel, value),
-    }));
+    const captured = writes.flatMap(([channel, value], position) =>
+      origin.omitted?.includes(channel)
+        ? []
+        : [{ index: writeIndex(channel, position), channel, value: this.#coder.capture(at, channel, value) }],
+    );
+    // A task without pending writes would run again.
+    if (captured.length === 0 && writes.length > 0)
+      captured.push({ index: 0, channel: noWrites, value: this.#coder.capture(at, noWrites, null) });
     return { ...origin, taskId, writes: captured };
   }
 

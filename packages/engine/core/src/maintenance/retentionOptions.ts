@@ -24,6 +24,10 @@ export interface RetentionOptions {
    * checkpoints stay that either option keeps. The newest always stays. Default: never.
    */
   readonly trimAfter?: Duration | undefined;
+  /**
+   * Values of the channels named in `bestEffort` are removed from threads that weren't written to for this long. Default "1d".
+   */
+  readonly bestEffortFor?: Duration | undefined;
   /** How many threads one maintenance looks at or changes at most. Default 100. */
   readonly maxThreads?: number | undefined;
   /**
@@ -37,6 +41,7 @@ export const retentionNames: OptionNames<RetentionOptions> = {
   deleteAfter: true,
   keepLast: true,
   trimAfter: true,
+  bestEffortFor: true,
   maxThreads: true,
   pause: true,
 };
@@ -46,6 +51,7 @@ export interface ResolvedRetention {
   readonly deleteAfterMs: number | undefined;
   readonly keepLast: number | undefined;
   readonly trimAfterMs: number | undefined;
+  readonly bestEffortMs: number | undefined;
   readonly maxThreads: number;
   readonly pauseMs: number;
 }
@@ -53,9 +59,16 @@ export interface ResolvedRetention {
 /** How precisely tiers know when a thread was written. Milliseconds. */
 export const writtenExactMs = 60_000;
 
-/** @throws InvalidOptionError */
-export function resolveRetention(options: RetentionOptions): ResolvedRetention {
-  const { deleteAfter, keepLast, trimAfter, maxThreads = 100, pause = "20ms" } = options;
+/** @param bestEffort whether there are channels whose values are removed @throws InvalidOptionError */
+export function resolveRetention(options: RetentionOptions, bestEffort = false): ResolvedRetention {
+  const {
+    deleteAfter,
+    keepLast,
+    trimAfter,
+    bestEffortFor = "1d",
+    maxThreads = 100,
+    pause = "20ms",
+  } = options;
   const deleteAfterMs = deleteAfter === undefined ? undefined : msOf("deleteAfter", deleteAfter);
   if (deleteAfterMs !== undefined && deleteAfterMs < writtenExactMs) {
     throw new InvalidOptionError(
@@ -67,6 +80,7 @@ export function resolveRetention(options: RetentionOptions): ResolvedRetention {
   return {
     deleteAfterMs,
     keepLast: keepLast === undefined ? undefined : countOf("keepLast", keepLast),
+    bestEffortMs: bestEffort ? msOf("bestEffortFor", bestEffortFor) : undefined,
     trimAfterMs: trimAfter === undefined ? undefined : msOf("trimAfter", trimAfter),
     maxThreads: countOf("maxThreads", maxThreads),
     pauseMs: waitMsOf("pause", pause),

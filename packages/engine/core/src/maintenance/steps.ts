@@ -8,9 +8,10 @@ export interface MaintenanceStep {
    * - "archive": moves a thread to the cold tier
    * - "trim": moves checkpoints of a thread to the cold tier
    * - "finish-deletion": deletes the archive of a thread that was deleted
+   * - "evict": removes values of best-effort channels of a thread
    * - "sweep": removes what crashes and deletions left in a tier
    */
-  readonly what: "delete" | "prune" | "archive" | "trim" | "finish-deletion" | "sweep";
+  readonly what: "delete" | "prune" | "archive" | "trim" | "finish-deletion" | "evict" | "sweep";
   /** Absent for a sweep. */
   readonly threadId?: string | undefined;
   /** Name of the tier that was swept. */
@@ -19,7 +20,7 @@ export interface MaintenanceStep {
   readonly checkpoints?: number | undefined;
   /** Bytes copied to the cold tier, counted as the warm tier stores them. */
   readonly bytes?: number | undefined;
-  /** Stored bytes that a prune freed, or would free. */
+  /** Stored bytes that a prune or an eviction freed, or would free. */
   readonly freed?: number | undefined;
   /** How many things a sweep removed. */
   readonly swept?: number | undefined;

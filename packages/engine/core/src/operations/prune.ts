@@ -10,8 +10,9 @@ import {
   type Node,
   type Thread,
 } from "./keptCheckpoints.ts";
+import { dropLoose } from "./dropLoose.ts";
 import type { PruneOptions } from "./pruneOptions.ts";
-import { isKeptWhole, isReserved } from "../contract/reservedNamespaces.ts";
+import { isKeptWhole, isReserved, reservedNamespaces } from "../contract/reservedNamespaces.ts";
 import { snapshotTerm } from "../encode/metadataTerms.ts";
 import type { Address, Blob, BlobHash, BlobInfo, ListedCheckpoint, Tier } from "../contract/tier.ts";
 
@@ -84,6 +85,8 @@ export async function removeRuns(
     await removeWhere(tier, coder, threadId, (thread) =>
       withDeltaChains(thread, new Set(thread.nodes.filter(stays))),
     );
+    // They may come from these runs. If somebody writes meanwhile, they are replaced or evicted later.
+    await dropLoose(tier, threadId);
   }
   return [...threads];
 }
@@ -144,6 +147,7 @@ async function load(tier: Tier, coder: CheckpointCoder, threadId: string): Promi
   const heads = new Map<string, string>();
   for await (const listed of tier.list({ threadId, recordsOnly: true })) {
     const { record, writes, head } = listed;
+    if (record.namespace === reservedNamespaces.loose) continue;
     if (isKeptWhole(record.namespace)) {
       untouched.push({ record, writeBlobs: writes.flatMap((batch) => batch.blobs) });
       continue;

@@ -81,7 +81,12 @@ export class KnownThreads {
     const itself = this.parents.get(at);
     const parent = parentId === at.checkpointId ? (itself?.parentId ?? parentId) : parentId;
     const cached = parent === undefined ? undefined : this.parents.get({ ...at, checkpointId: parent });
-    return { parentId: parent, parent: cached?.manifest, again: itself?.manifest };
+    return {
+      parentId: parent,
+      parent: cached?.manifest,
+      again: itself?.manifest,
+      loose: (itself ?? cached)?.loose,
+    };
   }
 
   /**

@@ -10,6 +10,7 @@ import {
   type RetentionOptions,
 } from "../maintenance/retentionOptions.ts";
 import { StratigraphSerializer } from "../serde/index.ts";
+import { isLangGraphChannel } from "../langgraph/channelNames.ts";
 import { checkTagName } from "./threadTags.ts";
 import type { Address } from "../contract/tier.ts";
 import { bytesOf, type Size } from "../contract/units.ts";
@@ -64,6 +65,12 @@ export interface SaverOptions extends RetentionOptions {
    * gave it. Costs one statement per thread and process. Default: none.
    */
   readonly threadTags?: readonly string[] | undefined;
+  /**
+   * Channels whose values may be lost, such as caches: `["pages"]`. A put doesn't wait for them. Only the last value of each is stored, and
+   * maintenance removes it from idle threads (`bestEffortFor`). A checkpoint whose value isn't there is read as if the channel had never been
+   * written, so nodes find its default. Default: none.
+   */
+  readonly bestEffort?: readonly string[] | undefined;
 }
 
 /** Names of the options of every saver, for savers that take more. */
@@ -75,6 +82,7 @@ export const saverOptionNames: OptionNames<SaverOptions> = {
   maxValueSize: true,
   encryption: true,
   threadTags: true,
+  bestEffort: true,
   ...retentionNames,
 };
 
@@ -100,6 +108,7 @@ export interface ResolvedOptions {
   readonly cipher: Cipher | undefined;
   readonly hashKey: Uint8Array | undefined;
   readonly threadTags: readonly string[];
+  readonly bestEffort: readonly string[];
   readonly retention: ResolvedRetention;
 }
 
@@ -126,6 +135,7 @@ export function resolveOptions(options: SaverOptions): ResolvedOptions {
   if (!isSerde(serde))
     throw new InvalidOptionError("serde", shown(serde), "Pass an object with dumpsTyped and loadsTyped.");
   const cipher = options.encryption === undefined ? undefined : new Cipher(options.encryption);
+  const bestEffort = checkedChannels(options.bestEffort ?? []);
   return {
     serde,
     conflict,
@@ -138,8 +148,27 @@ export function resolveOptions(options: SaverOptions): ResolvedOptions {
     cipher,
     hashKey: cipher?.hashKey,
     threadTags: checkedNames(options.threadTags ?? []),
-    retention: resolveRetention(options),
+    bestEffort,
+    retention: resolveRetention(options, bestEffort.length > 0),
   };
+}
+
+/** A copy of the names of channels, checked and without duplicates. @throws InvalidOptionError */
+function checkedChannels(names: unknown): readonly string[] {
+  if (!Array.isArray(names))
+    throw new InvalidOptionError(
+      "bestEffort",
+      shown(names),
+      'Pass a list of channels of your state: ["pages"].',
+    );
+  return Array.from(new Set<unknown>(names), (name, n) => {
+    if (typeof name === "string" && name !== "" && !isLangGraphChannel(name)) return name;
+    const advice =
+      typeof name === "string" && name !== ""
+        ? "It is LangGraph's own channel, and a run can't go on without it. Name channels of your state."
+        : 'Name a channel of your state, such as "pages".';
+    throw new InvalidOptionError(`bestEffort[${n}]`, shown(name), advice);
+  });
 }
 
 /** A copy of the names of tags, checked and without duplicates. @throws InvalidOptionError */

@@ -3,7 +3,7 @@ import { addressKey, threadPrefix } from "../contract/keys.ts";
 import { remembering } from "./remembering.ts";
 import type { Address, CheckpointRecord, Tier } from "../contract/tier.ts";
 import type { EncodedValue } from "../encode/blobEncoder.ts";
-import type { Consumed } from "../encode/record.ts";
+import type { Consumed, LooseValue } from "../encode/record.ts";
 
 /** How many checkpoints a saver remembers. About 1 kB each. */
 const rememberedCheckpoints = 4096;
@@ -14,6 +14,7 @@ export interface CachedParent {
   readonly parentId: string | undefined;
   /** Which pending writes of its own parent the checkpoint was made from. */
   readonly consumed: Consumed;
+  readonly loose: readonly LooseValue[];
 }
 
 /** Manifests of recently read and written checkpoints, so that a put carries values over without reading its parent. */
@@ -41,13 +42,13 @@ export class ParentCache {
     const { checkpoint, revision } = await this.#tier.read(at);
     seen(revision);
     if (checkpoint === undefined) return undefined;
-    const { manifest, consumed } = await this.#coder.decodeBody(checkpoint.record);
+    const { manifest, consumed, loose } = await this.#coder.decodeBody(checkpoint.record);
     await this.#coder.remember(checkpoint.record, manifest, checkpoint.blobs);
-    return this.set(checkpoint.record, { manifest, consumed });
+    return this.set(checkpoint.record, { manifest, consumed, loose });
   }
 
-  set(record: CheckpointRecord, { manifest, consumed }: Omit<CachedParent, "parentId">): CachedParent {
-    const parent = { manifest, parentId: record.parentId, consumed };
+  set(record: CheckpointRecord, { manifest, consumed, loose }: Omit<CachedParent, "parentId">): CachedParent {
+    const parent = { manifest, parentId: record.parentId, consumed, loose };
     this.#parents.set(addressKey(record, record.checkpointId), parent);
     return parent;
   }

@@ -20,6 +20,7 @@ import {
   validThreadId,
 } from "./address.ts";
 import { checkDeltaOptions, checkListOptions, checkWrites, checkedIds, checkedPut } from "./arguments.ts";
+import { BestEffort, type LooseReadings } from "./bestEffort.ts";
 import { checkOptions } from "../contract/checkOptions.ts";
 import { checkTier } from "../contract/checkTier.ts";
 import { CheckpointCoder, type CheckpointPut } from "../encode/checkpointCoder.ts";
@@ -65,6 +66,7 @@ import {
 } from "../maintenance/maintainOptions.ts";
 import { Maintenance } from "../maintenance/maintenance.ts";
 import { repeated, stopAll, type Repeated } from "../maintenance/repeated.ts";
+import { evictLooseTask } from "../maintenance/evictLoose.ts";
 import { deleteIdleTask, pruneInUseTask, type RetentionParts } from "../maintenance/retention.ts";
 import { checkRetention, type ResolvedRetention } from "../maintenance/retentionOptions.ts";
 import type { MaintenanceReport, MaintenanceTask } from "../maintenance/steps.ts";
@@ -100,9 +102,9 @@ import { asPendingWrite } from "../encode/writeCoder.ts";
 import { isStored, isStoredWithWrites, lostParent } from "../operations/brokenLine.ts";
 import { settledHead } from "../operations/settledHead.ts";
 import { rebuiltChannels } from "../langgraph/rebuiltChannels.ts";
-import { Writers } from "./writers.ts";
+import { pendingBatches, Writers } from "./writers.ts";
 
-/** How long a stop waits for maintenance, as a tier may never answer. Milliseconds. */
+/** How long a stop waits for maintenance, and for values to be written, as a tier may never answer. Milliseconds. */
 const longestStopMs = 10_000;
 
 /**
@@ -122,6 +124,7 @@ export class TierSaver extends BaseCheckpointSaver {
   /** @internal Encodes the items of stores and workspaces. */
   readonly itemCoder: ItemCoder;
   readonly #lineage: Lineage;
+  readonly #bestEffort: BestEffort;
   readonly #waits: StoredWaits;
   readonly #writers = new Writers();
   #ended: Promise<void> | undefined;
@@ -150,6 +153,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
     this.#known = new KnownThreads(tier, this.coder, this.#tags);
     this.#lineage = new Lineage(tier, this.coder);
+    this.#bestEffort = new BestEffort(tier, this.coder, resolved.bestEffort);
     this.#waits = new StoredWaits(tier, (at) => this.#known.parents.get(at) !== undefined);
     checkRetention(tier, options);
     this.#retention = resolved.retention;
@@ -225,11 +229,17 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /** The tasks of maintenance, in order. Savers over several tiers override it, because they have more to do. */
   protected maintenanceTasks(parts: RetentionParts): readonly MaintenanceTask[] {
-    return [deleteIdleTask(parts), pruneInUseTask(parts), sweepsTiers([parts.tier], parts.now)];
+    return [
+      deleteIdleTask(parts),
+      pruneInUseTask(parts),
+      evictLooseTask(parts),
+      sweepsTiers([parts.tier], parts.now),
+    ];
   }
 
   /**
-   * Closes what this saver opened itself; clients that were passed in stay open. Waits for maintenance under way, up to 10 seconds.
+   * Closes what this saver opened itself; clients that were passed in stay open. Waits for maintenance under way, up to 10 seconds, and for
+   * values of `bestEffort` channels that aren't written yet, as long.
    * May be called again. Let runs finish first: later calls are refused with code "CLOSED".
    */
   async end(): Promise<void> {
@@ -291,8 +301,9 @@ export class TierSaver extends BaseCheckpointSaver {
     }
     let found = 0;
     const series: Series = new Map();
+    const readings: LooseReadings = new Map();
     for await (const stored of unreserved(this.tier, query)) {
-      const tuple = await this.#listed(config, stored, filter, series);
+      const tuple = await this.#listed(config, stored, filter, { series, readings });
       if (tuple === undefined) continue;
       yield tuple;
       found += 1;
@@ -387,7 +398,8 @@ export class TierSaver extends BaseCheckpointSaver {
     if (writes.length === 0) return;
     // Capture the values before anything is awaited, because a graph may change in place what it wrote.
     const batchId = this.#writers.nextBatchId(config, at, taskId);
-    const captured = this.coder.writes.capture(at, taskId, { taskPath, batchId }, writes);
+    const omitted = this.#bestEffort.omitted(at, writes);
+    const captured = this.coder.writes.capture(at, taskId, { taskPath, batchId, omitted }, writes);
     const tags = this.#tags.named(config);
     try {
       const write = { at, continues: true, branches: false };
@@ -629,6 +641,7 @@ export class TierSaver extends BaseCheckpointSaver {
   async #end(): Promise<void> {
     // Await only if there is something to stop: otherwise the tier must refuse calls as soon as end() is called.
     if (this.#running.size > 0) await stopAll(this.#running, longestStopMs);
+    if (this.#bestEffort.isWriting) await this.#bestEffort.flush(longestStopMs);
     await this.#readThrough?.close();
     await this.tier.end?.();
   }
@@ -743,12 +756,13 @@ export class TierSaver extends BaseCheckpointSaver {
     config: RunnableConfig,
     at: Address,
     parentId: string | undefined,
-    put: Omit<CheckpointPut, "consumed">,
+    given: Omit<CheckpointPut, "consumed">,
     notes: Notes | undefined,
   ): Promise<Appended | undefined> {
-    const { source } = put.metadata;
+    const { source } = given.metadata;
     // Capture the values before anything is awaited, because a graph may change them in place as soon as it goes on.
     const before = this.#known.before(at, parentId);
+    const { put, brought } = this.#bestEffort.split(at, before, given);
     const consumed = this.#writers.consumed(config, at, before.parentId, put);
     const captured = this.coder.capture(at, before, { ...put, consumed });
     const tags = this.#tags.named(config);
@@ -797,6 +811,7 @@ export class TierSaver extends BaseCheckpointSaver {
       const appended = await this.#storedOnce(request, at, expected === "any");
       if (appended === undefined) return undefined;
       this.#known.wrote(config, encoded, appended.revision);
+      this.#bestEffort.write(at, brought, appended.revision);
       return appended;
     });
   }
@@ -875,30 +890,35 @@ export class TierSaver extends BaseCheckpointSaver {
     config: RunnableConfig,
     stored: ListedCheckpoint,
     filter: Record<string, unknown> | undefined,
-    series: Series,
+    reading: ValueReading & { readonly readings: LooseReadings },
   ): Promise<CheckpointTuple | undefined> {
     if (filter !== undefined) {
       const metadata = await this.coder.metadata(stored.record, await this.coder.decodeBody(stored.record));
       if (!matches(metadata as Record<string, unknown>, filter)) return undefined;
     }
-    return await this.#tuple(config, stored, stored.head, { series });
+    return await this.#tuple(config, stored, stored.head, reading);
   }
 
   async #tuple(
     config: RunnableConfig,
     stored: StoredCheckpoint,
     head: string | undefined,
-    reading: ValueReading,
+    reading: ValueReading & { readonly readings?: LooseReadings },
   ): Promise<CheckpointTuple> {
     const { record } = stored;
     this.#rights.handedOut(config, record, record.checkpointId, head);
     this.#rights.handedOutParent(record, record.parentId, head);
     const body = await this.coder.decodeBody(record);
     if (reading.remember) this.#known.parents.set(record, body);
-    const checkpoint = await this.coder.checkpoint(stored, body, reading);
+    const batches = await this.coder.writes.open(record, stored.writes);
+    const omitted = new Set(pendingBatches(batches).flatMap((batch) => batch.omitted ?? []));
+    const durable = await this.coder.checkpoint(stored, body, reading);
+    const checkpoint = await this.#bestEffort.filled(record, body.loose, durable, {
+      omitted,
+      readings: reading.readings,
+    });
     if (checkpoint.v < 4 && record.parentId !== undefined)
       await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });
-    const batches = await this.coder.writes.open(record, stored.writes);
     this.#writers.handedOut(config, record, batches, {
       parentId: record.parentId,
       consumed: body.consumed,

@@ -301,6 +301,30 @@ const constructors: readonly Row[] = [
     "Did you mean conflict?",
   ],
   [
+    "TierSaver: bestEffort as text",
+    () => make(TierSaver, new MemoryTier(), { bestEffort: "pages" }),
+    "bestEffort",
+    "Pass a list of channels",
+  ],
+  [
+    "TierSaver: bestEffort with no name",
+    () => make(TierSaver, new MemoryTier(), { bestEffort: ["pages", ""] }),
+    "bestEffort[1]",
+    "Name a channel of your state",
+  ],
+  [
+    "TierSaver: bestEffort with a channel that makes nodes run",
+    () => make(TierSaver, new MemoryTier(), { bestEffort: ["branch:to:fetch"] }),
+    "bestEffort[0]",
+    "LangGraph's own channel",
+  ],
+  [
+    "TierSaver: bestEffortFor without a unit",
+    () => make(TierSaver, new MemoryTier(), { bestEffort: ["pages"], bestEffortFor: 60 }),
+    "bestEffortFor",
+    "found 60",
+  ],
+  [
     "TierSaver: threadTags as text",
     () => make(TierSaver, new MemoryTier(), { threadTags: "user_id" }),
     "threadTags",

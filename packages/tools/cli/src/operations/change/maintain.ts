@@ -20,7 +20,7 @@ import { mostListed } from "./eachThread.ts";
 import { counted, holdingsOf } from "./holdings.ts";
 
 const item = z.object({
-  what: z.enum(["delete", "prune", "archive", "trim", "finish-deletion", "sweep"]),
+  what: z.enum(["delete", "prune", "archive", "trim", "finish-deletion", "evict", "sweep"]),
   thread: z.string().optional().describe("Absent for a sweep."),
   tier: z.string().optional().describe("The storage that was swept."),
   checkpoints: z.number().optional().describe("How many were pruned or archived, or would be."),
