@@ -1,5 +1,6 @@
 export type { RoleOptions } from "./access.ts";
 export type { Author } from "./author.ts";
+export type { Board, BoardTask, NewTask, TakenTask } from "./board.ts";
 export type { ItemConflict, MergedItems, MergeItemsOptions } from "./branches.ts";
 export type { ChangeOptions } from "./changeOptions.ts";
 export { createWorkspace, type WorkspaceOptions } from "./createWorkspace.ts";
@@ -10,11 +11,9 @@ export type { Message, SubscribeOptions, Topic } from "./topic.ts";
 export type {
   LogOptions,
   PastWorkspace,
-  PutOptions,
   Transacted,
   Workspace,
   WorkspaceEvent,
-  WorkspaceItem,
   WorkspaceMark,
-  Written,
 } from "./workspace.ts";
+export type { PutOptions, WorkspaceItem, Written } from "./workspaceItem.ts";

@@ -1,5 +1,5 @@
 // long file: all that a workspace does, each in a few lines
-import type { Item, SearchItem } from "@langchain/langgraph-checkpoint";
+import type { Item } from "@langchain/langgraph-checkpoint";
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
 import {
   checkedAddress,
@@ -23,6 +23,7 @@ import type {
   WorkspaceChange,
 } from "@stratigraph/core/tier";
 import { forkWorkspace, mergeWorkspaces, type MergedItems, type MergeItemsOptions } from "./branches.ts";
+import { Board } from "./board.ts";
 import type { ChangeOptions } from "./changeOptions.ts";
 import { type Access, inboxNamespace, topicNamespace, type RoleOptions } from "./access.ts";
 import { checkedText, noteText, type Author } from "./author.ts";
@@ -34,16 +35,8 @@ import { noteIn, otherParts, valueIn, type Parts } from "./parts.ts";
 import { PastItems } from "./pastItems.ts";
 import { checkedStep, type CheckedStep, type Step } from "./steps.ts";
 import { Topic } from "./topic.ts";
+import type { PutOptions, WorkspaceItem, Written } from "./workspaceItem.ts";
 import { commonPrefixes, WorkspaceItems, type Prefixes } from "./workspaceItems.ts";
-
-/** An item of a workspace. */
-export interface WorkspaceItem extends SearchItem {
-  /** Larger than those of all earlier changes of the workspace. */
-  readonly version: number;
-  /** Who made the last change. */
-  readonly author: Author;
-  readonly reason?: string | undefined;
-}
 
 /** A change of a workspace, or a message in it, as its log has it. */
 export type WorkspaceEvent = {
@@ -63,11 +56,6 @@ export type WorkspaceEvent = {
   | { readonly kind: "message"; readonly to: string; readonly body: Record<string, unknown> }
 );
 
-/** What became of a write with conditions. On a conflict nothing was written. */
-export type Written =
-  | { readonly ok: true; /** The version of the change. */ readonly version: number }
-  | { readonly ok: false; /** The item as it is. */ readonly current: WorkspaceItem | null };
-
 /** What became of a transaction. On a conflict nothing was written. */
 export type Transacted =
   | {
@@ -79,10 +67,6 @@ export type Transacted =
       /** The steps whose item has another version than they ask for, by their places, and these items as they are. */
       readonly conflicts: readonly { readonly step: number; readonly current: WorkspaceItem | null }[];
     };
-
-/** Options of {@link Workspace.put} and {@link Workspace.delete}. */
-export interface PutOptions
-  extends ChangeOptions, Omit<Extract<Step, { put: unknown }>["put"], "namespace" | "key" | "value"> {}
 
 /** Which part of a log to read. */
 export interface LogOptions {
@@ -399,6 +383,22 @@ export class Workspace {
     work: (lock: Lock) => T | Promise<T>,
   ): Promise<T> {
     return await withLock(this.#parts, this.#agent, keys, options, work);
+  }
+
+  /** Tasks of several agents. They are items of a namespace, which a role has to be able to read and write. */
+  board(name = "board"): Board {
+    const held = (): Promise<HeldLock[]> => heldLocks(this.#parts);
+    return new Board(
+      {
+        get: (...args) => this.get(...args),
+        put: (...args) => this.put(...args),
+        update: (...args) => this.update(...args),
+        search: (...args) => this.search(...args),
+        lock: (...args) => this.lock(...args),
+        held,
+      },
+      [validId("name", name)],
+    );
   }
 
   /** Who holds what. */

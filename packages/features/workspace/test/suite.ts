@@ -311,6 +311,53 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       expect(await all(ws.log({ since: version }))).toHaveLength(1);
     });
 
+    test("a board gives each task to one agent, when the results that it needs are there", async () => {
+      const { ws, other } = await open();
+      const [mine, theirs] = [ws.board(), other.board()];
+      expect(await mine.add("hotels", { what: "find hotels" })).toBe(true);
+      expect(await theirs.add("hotels", { what: "something else" })).toBe(false);
+      await mine.add("sights", { what: "find sights", data: { most: 3 } });
+      await mine.add("report", { what: "write", after: ["hotels", "sights"] });
+      const statuses = async (): Promise<string[]> =>
+        (await theirs.tasks()).map(({ key, status }) => `${key} ${status}`).toSorted();
+      expect(await statuses()).toEqual(["hotels ready", "report waiting", "sights ready"]);
+      const [begun, begin] = event();
+      const [gone, go] = event();
+      const working = mine.work(async ({ key }) => {
+        begin();
+        await gone;
+        return { found: key };
+      });
+      await begun;
+      expect((await theirs.tasks()).find(({ key }) => key === "hotels")).toMatchObject({
+        status: "taken",
+        by: { agent: "anna" },
+      });
+      const failing = theirs.work(({ data }) => {
+        throw new Error(`no ${String(data!["most"])}`);
+      });
+      await expect(failing).rejects.toThrow("no 3");
+      expect(await theirs.work(() => ({}))).toBeUndefined();
+      go();
+      expect(await working).toMatchObject({ key: "hotels", status: "done", result: { found: "hotels" } });
+      expect(await statuses()).toEqual(["hotels done", "report waiting", "sights failed"]);
+      expect(await mine.retry("sights")).toBe(true);
+      expect(await mine.retry("hotels")).toBe(false);
+      const [one, two] = await Promise.all([mine.work(() => ({ n: 1 })), theirs.work(() => ({ n: 2 }))]);
+      expect([one, two].filter((task) => task !== undefined)).toHaveLength(1);
+      const report = await theirs.work(({ results }) => ({
+        keys: Object.keys(results),
+        hotels: results["hotels"],
+      }));
+      expect(report).toMatchObject({
+        by: { agent: "ben" },
+        result: { keys: ["hotels", "sights"], hotels: { found: "hotels" } },
+      });
+      await expect(mine.add("x", { what: "y", after: ["z"] })).rejects.toMatchObject({
+        data: { field: "after" },
+      });
+    });
+
     test("a fork goes on from any version, and what both sides did is united when it is merged", async () => {
       const { ws, other } = await open();
       await ws.put(["plan"], "days", { list: ["Rome"], hotel: "A" });
@@ -438,6 +485,12 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       expect(await ws.version()).toBe(version);
     });
   });
+}
+
+function event(): [happened: Promise<void>, happen: () => void] {
+  let happen = (): void => {};
+  const happened = new Promise<void>((resolve) => (happen = resolve));
+  return [happened, () => happen()];
 }
 
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
