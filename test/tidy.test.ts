@@ -20,7 +20,7 @@ const LAYERS: Record<string, string[]> = {
   migrate: ["core"],
   journal: ["core", "branch"],
   workspace: ["core", "branch", "journal"],
-  "cli/operations": ["core", "branch", "journal", "migrate"],
+  "cli/operations": ["core", "branch", "journal", "migrate", "workspace"],
   "cli/inspector": ["core", "cli/operations"],
   "cli/terminal": ["core", "cli/inspector", "cli/operations", "stratigraph"],
   testing: ["core"],

@@ -18,6 +18,11 @@ const headings: Readonly<Record<Group, string>> = {
   transfer: "In and out:",
 };
 
+/** What is said of commands that others are below. */
+const groups: Readonly<Record<string, string>> = {
+  workspace: "Look at what agents share: items, their changes, who made them and why, who holds what.",
+};
+
 /**
  * Runs a command line.
  * @param argv the words after the program's name
@@ -36,7 +41,8 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     // commander has already written its message.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.failed;
     const settings = program.opts<Settings>();
-    const operation = operations.find(({ name }) => program.args[0] === name);
+    const [first = "", second = ""] = program.args;
+    const operation = operations.find(({ name }) => name === first || name === `${first}-${second}`);
     const written = (message: string): string =>
       operation === undefined ? message : withFlags(operation, message);
     const told =
@@ -72,8 +78,9 @@ function addOperation(
   ended: (code: ExitCode) => void,
 ): void {
   const { args, options } = flagsOf(operation);
-  const command = program
-    .command(operation.name)
+  const [first = "", second] = operation.name.split("-");
+  const command = (second === undefined ? program : groupOf(program, first))
+    .command(second ?? first)
     .summary(operation.summary)
     .description(operation.summary)
     .helpGroup(headings[operation.group])
@@ -88,6 +95,14 @@ function addOperation(
     const given = await inputFrom(operation, command, terminal);
     ended(await runCommand(operation, given, program.opts<Settings>(), terminal));
   });
+}
+
+/** The command that others are below: `workspace`, of `workspace log`. */
+function groupOf(program: Command, name: string): Command {
+  const known = program.commands.find((command) => command.name() === name);
+  if (known !== undefined) return known;
+  const told = groups[name] ?? "";
+  return program.command(name).summary(told).description(told).helpGroup(headings.look);
 }
 
 /** The command by which shells ask for suggestions, and the one by which people ask for the script. */

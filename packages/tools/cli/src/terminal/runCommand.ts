@@ -58,7 +58,8 @@ export async function runCommand(
       if (!(await confirmDestruction(operation, planned, terminal))) return exitCodes.failed;
     }
     // The format jsonl writes all pages, unless a limit was given.
-    const isAll = settings.allPages === true || (format === "jsonl" && given["limit"] === undefined);
+    const isWhole = format === "jsonl" && given["limit"] === undefined;
+    const isAll = settings.allPages === true || operation.endless === true || isWhole;
     const pages = pagesOf(operation, given, opened.context, isAll);
     let found = false;
     let last: PagedOutput = {};

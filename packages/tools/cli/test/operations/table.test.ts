@@ -15,15 +15,16 @@ interface Schema {
 const inputOf = (operation: (typeof operations)[number]) =>
   z.toJSONSchema(operation.input, { io: "input" }) as Schema;
 
-test("names are single lower-case words, each of one operation", () => {
+test("names are one or two lower-case words, each of one operation", () => {
   const names = operations.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
-  for (const name of names) expect(name).toMatch(/^[a-z]+$/);
+  for (const name of names) expect(name).toMatch(/^[a-z]+(-[a-z]+)?$/);
 });
 
 test("the guide mentions each", () => {
   const guide = readFileSync(join(import.meta.dirname, "../../../../../docs/guides/command-line.md"), "utf8");
-  const told = ({ name }: { name: string }) => new RegExp(`\`(npx )?(stratigraph )?${name}\\b`).test(guide);
+  const told = ({ name }: { name: string }) =>
+    new RegExp(`\`(npx )?(stratigraph )?${name.replace("-", " ")}\\b`).test(guide);
   expect(operations.filter((operation) => !told(operation)).map(({ name }) => name)).toEqual([]);
 });
 
@@ -32,7 +33,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(operation.summary).toMatch(/^[A-Z].*\.$/);
     expect(operation.examples.length).toBeGreaterThan(0);
     for (const example of operation.examples)
-      expect(example).toMatch(new RegExp(`^stratigraph ${operation.name}\\b`));
+      expect(example).toMatch(new RegExp(`^stratigraph ${operation.name.replace("-", " ")}\\b`));
     for (const [name, field] of Object.entries(inputOf(operation).properties ?? {}))
       expect(field.description, `the description of ${name}`).toMatch(/\S/);
     // A command line takes --no-… for the contrary of an option.

@@ -31,26 +31,30 @@ export const differences = z.object({
 
 type Differences = z.output<typeof differences>;
 
-/** Lists changes of a channel, without what is redacted. */
+/** Lists changes of a channel, or of a part of it, without what is redacted. @param at where in the channel the part is */
 export function listed(
   channel: string,
   changes: readonly Change[],
   limit: number,
   redaction: Redaction,
+  at: Path = [],
 ): Differences {
-  const told = redaction.isActive ? unhidden(channel, changes, redaction) : changes;
+  const told = redaction.isActive ? unhidden(channel, changes, redaction, at) : changes;
   const kept = told.slice(0, limit);
   return { changes: kept, omitted: told.length - kept.length };
 }
 
 /** Changes without what is redacted. All changes below one hidden place count as one change of that place. */
-function unhidden(channel: string, changes: readonly Change[], redaction: Redaction): Change[] {
+function unhidden(channel: string, changes: readonly Change[], redaction: Redaction, part: Path): Change[] {
   const found = new Map<string, Change>();
   for (const [n, each] of changes.entries()) {
     const places = placesOf(each.path);
     const redacted = (value: unknown): unknown =>
-      places.reduce<unknown>((left, { at }) => redaction.apply(channel, left, at), value);
-    const ends = places.map(({ at, ends: of }) => [0, ...of][redaction.shownSteps(channel, at)]!);
+      places.reduce<unknown>((left, { at }) => redaction.apply(channel, left, [...part, ...at]), value);
+    const ends = places.map(({ at, ends: of }) => {
+      const steps = redaction.shownSteps(channel, [...part, ...at]) - part.length;
+      return [0, ...of][Math.max(0, steps)]!;
+    });
     const end = Math.min(each.path.length, ...ends);
     if (end < each.path.length) {
       const path = each.path.slice(0, end);

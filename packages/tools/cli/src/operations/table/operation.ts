@@ -12,7 +12,7 @@ export type Group = "look" | "change" | "storage" | "transfer";
  * these descriptions and hold no logic of their own.
  */
 export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodObject = z.ZodObject> {
-  /** One lower-case word, such as "history". */
+  /** One lower-case word, such as "history", or two: "workspace-log" is the command `workspace log`. */
   readonly name: string;
   /** One sentence. */
   readonly summary: string;
@@ -33,6 +33,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodO
    * none.
    */
   readonly whole?: Readonly<Record<string, unknown>>;
+  /** Its pages never end: each call waits for what comes next. A command line asks for pages until it is interrupted. */
+  readonly endless?: true;
   /** JSON. An output in pages has `items`, and `cursor` if there are more. */
   readonly output: O;
   /** @throws StratigraphError whose message writes fields of the input in backticks: each front puts its own spelling in their place */

@@ -35,6 +35,13 @@ import { importOperation } from "../transfer/import.ts";
 import { move } from "../transfer/move.ts";
 import { repair } from "../verify/repair.ts";
 import { verify } from "../verify/verify.ts";
+import { workspaceDiff } from "../workspace/diff.ts";
+import { workspaceItems } from "../workspace/items.ts";
+import { workspaceList } from "../workspace/list.ts";
+import { workspaceLocks } from "../workspace/locks.ts";
+import { workspaceLog } from "../workspace/log.ts";
+import { workspaceShow } from "../workspace/show.ts";
+import { workspaceWatch } from "../workspace/watch.ts";
 import type { z } from "zod";
 import type { Operation } from "./operation.ts";
 
@@ -53,6 +60,13 @@ const all = [
   questions,
   why,
   audit,
+  workspaceList,
+  workspaceItems,
+  workspaceShow,
+  workspaceLog,
+  workspaceDiff,
+  workspaceWatch,
+  workspaceLocks,
   fork,
   merge,
   promote,

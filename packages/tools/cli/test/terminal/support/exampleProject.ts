@@ -6,6 +6,7 @@ import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/la
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { createJournal } from "@stratigraph/journal";
+import { createWorkspace } from "@stratigraph/workspace";
 import { fork, TieredSaver, type CheckpointerConfig } from "stratigraph";
 import { folder } from "@stratigraph/s3";
 
@@ -76,6 +77,9 @@ export async function exampleProject(
   });
   await saver.setup();
   await makeThreads(saver, tier);
+  const trip = createWorkspace(new TierSaver(tier), "trip", { agent: "planner" });
+  for (const city of ["Bern", "Rome"]) await trip.put(["plan"], "days", { days: [{ city }] });
+  await trip.put(["plan"], "budget", { euro: 900 }, { reason: "the user asked" });
   const call = await payUnluckily(saver);
   return {
     folder: path,
