@@ -67,6 +67,20 @@ export class KeyNames {
     return `${this.#prefix}lock:${idInKey(name)}`;
   }
 
+  /**
+   * The keys of the store, or of a workspace, in one slot; lua/space.lua lists them. The store's hash tag is no id's. Workspaces whose
+   * names have the same SHA-256 are told apart as threads are.
+   */
+  space(workspace: string | undefined): string[] {
+    const tag = workspace === undefined ? "~" : idInKey(workspace);
+    return ["s", "so", "sn", "se", "sl", "sh", "sc"].map((kind) => `${this.#prefix}${kind}:{${tag}}`);
+  }
+
+  /** The index of all workspaces: a sorted set in the order of their names. */
+  get workspaces(): string {
+    return `${this.#prefix}workspaces`;
+  }
+
   /** The index of all runs that have a set of threads: a sorted set, scored by when a run last began to write to a further thread. */
   get runs(): string {
     return `${this.#prefix}runs`;

@@ -28,6 +28,7 @@ import {
   type DiagnoseRequest,
   type Diagnosis,
   type KeyCheckKeeper,
+  type ItemKeeper,
   type LeaseKeeper,
   type LockKeeper,
   type LockState,
@@ -50,6 +51,7 @@ import {
   type ThreadTag,
   type ThreadTagger,
   type UnchangedDeleter,
+  type WorkspaceKeeper,
 } from "@stratigraph/core/tier";
 import { Connection } from "./connection.ts";
 import { copyThread } from "./copyThread.ts";
@@ -59,6 +61,9 @@ import { decodeId, encodeId, encodeCheckpointKey, type Bytes } from "./checkpoin
 import { inspectThread } from "./inspectThread.ts";
 import type { KeyNames } from "./keyNames.ts";
 import { withLarge, type NamedBlobs, type WithLarge } from "./largeBlobs.ts";
+import { RedisItems } from "./items/redisItems.ts";
+import { RedisWorkspaces } from "./items/redisWorkspaces.ts";
+import { Spaces } from "./items/spaces.ts";
 import { listThread, type ListReply } from "./listThread.ts";
 import { resolveRedisOptions, type RedisSource, type ResolvedRedisOptions } from "./options.ts";
 import type { RedisOptions } from "./redisOptions.ts";
@@ -95,7 +100,9 @@ export class RedisTier
     ThreadTagger,
     ThreadInspector,
     ThreadMender,
-    Sweeper
+    Sweeper,
+    ItemKeeper,
+    WorkspaceKeeper
 {
   readonly name: string = "redis";
   readonly remains = [
@@ -105,10 +112,13 @@ export class RedisTier
       removedBy: "Redis, by expiry; then the server's own snapshots and append-only file",
     },
   ];
+  readonly items: RedisItems;
+  readonly workspaces: RedisWorkspaces;
   readonly #connection: Connection;
   readonly #options: ResolvedRedisOptions;
   readonly #keys: KeyNames;
   readonly #index: ThreadIndex;
+  readonly #spaces: Spaces;
   readonly #calls = new Calls("redis", ofThread);
   /** How long a thread stays after its last use, in milliseconds, if a stack decides it. */
   #chosenTtlMs: ((threadId: string) => number) | undefined;
@@ -121,6 +131,9 @@ export class RedisTier
     this.#keys = this.#options.keys;
     this.#connection = new Connection(this.#options.server, this.#options.commandTimeoutMs);
     this.#index = new ThreadIndex(this.#connection, this.#keys, this.#options.ttlMs);
+    this.#spaces = new Spaces(this.#connection, this.#keys);
+    this.items = new RedisItems(this.#spaces, this.#calls);
+    this.workspaces = new RedisWorkspaces(this.#spaces, this.#calls);
   }
 
   get ttlMs(): number {
@@ -380,10 +393,15 @@ export class RedisTier
 
   /**
    * Removes from the indexes the names of threads that are gone: expired threads, and deleted ones that runs wrote to. Unfinished
-   * copies and tombstones expire by themselves. A call looks at 200 threads and 200 runs, and continues where the last one ended.
+   * copies and tombstones expire by themselves. A call looks at 200 threads and 200 runs, and continues where the last one ended. Removes
+   * also items that have expired.
    */
   async sweep(olderThanMs: number): Promise<number> {
-    return await this.#calls.run("sweep", undefined, () => this.#index.sweep(Date.now() - olderThanMs));
+    return await this.#calls.run(
+      "sweep",
+      undefined,
+      async () => (await this.#index.sweep(Date.now() - olderThanMs)) + (await this.#spaces.sweep()),
+    );
   }
 
   /** Keeps a thread from expiring until {@link unpin}. False if the thread isn't here. */

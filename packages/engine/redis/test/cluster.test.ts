@@ -5,6 +5,8 @@ import { Cluster } from "ioredis";
 import { waitUntil } from "../../../../test/servers/process.ts";
 import { startRedisCluster } from "../../../../test/servers/redis.ts";
 import { RedisSaver, redis } from "../src/index.ts";
+import { testStore } from "../../../tools/testing/src/store/testStore.ts";
+import { testWorkspaceTier } from "../../../tools/testing/src/store/testWorkspaceTier.ts";
 import { blob, put } from "./fixtures.ts";
 import { allRounds, sparser } from "../../../../test/rounds.ts";
 
@@ -56,6 +58,16 @@ const onCluster = async () => {
 };
 testGraphs("RedisSaver on a cluster", onCluster, sparser);
 testDifferential("RedisSaver on a cluster", onCluster, sparser);
+
+testStore("Redis Cluster", async () => {
+  const saver = new RedisSaver(options());
+  return { store: saver.store(), other: saver.store() };
+});
+
+testWorkspaceTier("Redis Cluster", async () => {
+  const shared = options();
+  return { tier: redis(shared), other: redis(shared) };
+});
 
 test("fromCluster opens a client of its own, which end() closes", async () => {
   const prefix = `from ${(prefixes += 1)}:`;

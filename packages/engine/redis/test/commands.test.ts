@@ -9,7 +9,8 @@ import { RedisSaver } from "../src/index.ts";
 const known = new Set(
   (
     "hello ping info time eval evalsha exists del unlink pexpire smembers sadd srem srandmember hget hset hsetnx hmget hdel hexists hincrby hkeys hlen hscan " +
-    "hstrlen rename zadd zrem zcard zscore zrange zrangebyscore zrevrange zrevrangebylex zrandmember zscan"
+    "hstrlen rename zadd zrem zcard zcount zlexcount zmscore zscore zrange zrangebylex zrangebyscore zremrangebyrank zrevrange " +
+    "zrevrangebylex zrevrangebyscore zrandmember zscan"
   ).split(" "),
 );
 
@@ -43,6 +44,24 @@ test("no KEYS, no SCAN, no command of a module, whatever the saver is asked", as
     await saver.untagThread("two", { user_id: "ben" });
     expect((await saver.deleteThreads({ tag: { user_id: "anna" } })).complete).toBe(true);
     await saver.tier.sweep(0);
+    const store = saver.store();
+    for (const key of ["k", "l"]) await store.put(["a"], key, { key });
+    expect(await store.search([])).toHaveLength(2);
+    expect(await store.search(["a"], { limit: 1 })).toHaveLength(1);
+    expect(await store.listNamespaces()).toEqual([["a"]]);
+    await store.delete(["a"], "k");
+    const { workspaces } = saver.tier;
+    const change = { namespace: ["a"], key: "k", value: Buffer.from("v"), note: Buffer.from("n") };
+    await workspaces.commit("w", [{ id: "0".repeat(32), checks: [], changes: [change] }]);
+    const { version } = await workspaces.log("w", {
+      prefixes: [["a"]],
+      limit: 1,
+      newestFirst: true,
+      untilMs: 1e15,
+    });
+    expect((await workspaces.itemsAt("w", { version, prefixes: [[]], limit: 1 })).items).toHaveLength(1);
+    await workspaces.trim("w", version);
+    expect(await workspaces.delete("w", version)).toBe(true);
     const stats = await client.info("commandstats");
     const ran = [...stats.matchAll(/^cmdstat_([^:]+):/gm)].map(([, name]) => name!);
     expect(ran).toContain("hget");

@@ -41,8 +41,7 @@ test("a store on a folder is there when it is opened again, and closes what it o
 });
 
 test("a storage that keeps no items is refused by name", async () => {
-  const { url } = await sharedRedis();
-  await expect(createStore({ redis: url })).rejects.toMatchObject({
+  await expect(createStore({ warm: `file:${await embeddedFolder()}` })).rejects.toMatchObject({
     code: "INVALID_OPTION",
     data: { field: "store" },
   });

@@ -77,7 +77,7 @@ export interface NearItem extends StoredItem {
 }
 
 /** Other bytes for the value of the item that has this version. */
-export interface ItemBytes {
+export interface ItemBytes extends ItemAddress {
   readonly version: number;
   readonly value: Uint8Array;
 }

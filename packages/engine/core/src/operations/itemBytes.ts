@@ -75,7 +75,8 @@ async function sealedAnew(
   for (const item of items) {
     try {
       if (keyOfItem(item) === envelope.activeKey) continue;
-      values.push({ version: item.version, value: await resealed(envelope, item) });
+      const { namespace, key, version } = item;
+      values.push({ namespace, key, version, value: await resealed(envelope, item) });
     } catch (error) {
       if (!isOfOne(error)) throw error;
       failed.push(error);

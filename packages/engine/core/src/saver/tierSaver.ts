@@ -618,7 +618,7 @@ export class TierSaver extends BaseCheckpointSaver {
   /**
    * A store on this saver's storage, for `compile({ checkpointer, store })`: long-term memory that all threads share. It has the saver's
    * serializer, and is closed with the saver. The times to live are those of this store's own writes.
-   * @throws InvalidOptionError if the storage keeps no items, or the saver encrypts: items can't be encrypted yet
+   * @throws InvalidOptionError if the storage keeps no items
    */
   store(options: StoreOptions = {}): TierStore {
     checkOptions("store", options, storeOptionNames);
@@ -626,7 +626,7 @@ export class TierSaver extends BaseCheckpointSaver {
       throw new InvalidOptionError(
         "store",
         `tier ${this.tier.name}`,
-        "It keeps no items. Memory and one PostgreSQL database do, and stacks with one of these as the warm tier.",
+        "It keeps no items. Memory, Redis and one PostgreSQL database do, and stacks with one of these as the warm tier.",
       );
     if (this.#keys !== undefined && options.index !== undefined)
       throw new InvalidOptionError(

@@ -65,7 +65,7 @@ describe("values", () => {
   test("don't open in another item's place, even where both have the same value", async () => {
     const tier = await filled(2, old);
     const { items } = await tier.items.all({ limit: 2 });
-    await tier.items.replace(items.map(({ version }, n) => ({ version, value: items[1 - n]!.value })));
+    await tier.items.replace(items.map((item, n) => ({ ...item, value: items[1 - n]!.value })));
     await expect(new TierSaver(tier, { encryption: old }).store().get(["a"], "k0")).rejects.toMatchObject({
       code: "CORRUPT",
       data: { namespace: ["a"], key: "k0" },
@@ -153,7 +153,7 @@ describe("rotation", () => {
     ]);
     expect(await keysOf(new TierSaver(tier))).toEqual(["lost: 1", "two: 2"]);
 
-    await tier.items.replace([{ version: items[0]!.version, value: items[0]!.value.subarray(0, 3) }]);
+    await tier.items.replace([{ ...items[0]!, value: items[0]!.value.subarray(0, 3) }]);
     const told: StratigraphError[] = [];
     const { keys } = await new TierSaver(tier).keysInUse({ onDamaged: (error) => void told.push(error) });
     expect(keys).toMatchObject([{ keyId: "two", items: 2 }]);

@@ -14,7 +14,7 @@ function mb(bytes: number): string {
 }
 
 /**
- * Whether the server evicts what it should, and nothing else. If Redis owns threads, it must evict none of them; if it holds copies,
+ * Whether the server evicts what it should, and nothing else. If Redis owns threads or items, it must evict none of them; if it holds copies,
  * something has to make room.
  * @param ttlMs time after which threads expire; 0: never
  */
@@ -28,14 +28,15 @@ export function evictionFinding(
   const limit = numberIn(info, "maxmemory");
   const evicts = policy !== "noeviction";
   if (role !== "hot") {
-    if (!evicts) return { status: "ok", found: `maxmemory-policy is noeviction: no thread is evicted.` };
+    if (!evicts)
+      return { status: "ok", found: `maxmemory-policy is noeviction: no thread or item is evicted.` };
     const advice = `${cli} config set maxmemory-policy noeviction && ${cli} config rewrite`;
-    const found = `maxmemory-policy is ${policy}, and this Redis owns its threads`;
+    const found = `maxmemory-policy is ${policy}, and this Redis owns its threads and items`;
     return limit > 0
-      ? { status: "problem", found: `${found}: at ${mb(limit)} it evicts threads for good.`, advice }
+      ? { status: "problem", found: `${found}: at ${mb(limit)} it evicts some for good.`, advice }
       : {
           status: "warning",
-          found: `${found}: as soon as maxmemory is set, it evicts threads for good.`,
+          found: `${found}: as soon as maxmemory is set, it evicts some for good.`,
           advice,
         };
   }
@@ -74,8 +75,8 @@ export function memoryFinding(info: ServerInfo, role: DiagnoseRequest["role"], c
   if (role !== "hot" && evicted > 0)
     return {
       status: "problem",
-      found: `${found} Since its start the server has evicted ${evicted} keys, perhaps threads.`,
-      advice: `${cli} config set maxmemory-policy noeviction && ${cli} config rewrite; then look for threads that are gone`,
+      found: `${found} Since its start the server has evicted ${evicted} keys, perhaps threads or items.`,
+      advice: `${cli} config set maxmemory-policy noeviction && ${cli} config rewrite; then look for threads that are gone, and stores that answer CORRUPT`,
     };
   if (room === 0 || used < room * crowded || (role === "hot" && limit > 0)) return { status: "ok", found };
   return {
