@@ -182,7 +182,7 @@ function declaredNames(text: string): { name: string; type: boolean }[] {
         }));
       }
       const type = ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement);
-      if (!type && !ts.isFunctionDeclaration(statement)) return [];
+      if (!type && !ts.isFunctionDeclaration(statement) && !ts.isClassDeclaration(statement)) return [];
       const isExported =
         statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
       return isExported && statement.name !== undefined ? [{ name: statement.name.text, type }] : [];

@@ -4,10 +4,8 @@ import { writerIn, type Writer } from "@stratigraph/journal/internal";
 /** Longest name of an agent and longest reason that are kept, in UTF-16 units. */
 const longest = { agent: 200, reason: 2000 };
 
-/** Who made a change: the agent that the workspace names, and the task of a graph that it ran in. */
-export interface Author extends Writer {
-  readonly agent?: string | undefined;
-}
+/** Who made a change: the agent that the workspace names, or else LangChain, and the task of a graph that it ran in. */
+export type Author = Writer;
 
 /** What the log says of a change. */
 export interface Note {
@@ -17,7 +15,7 @@ export interface Note {
 
 /** The text of a note on a change that is made now. @throws InvalidOptionError */
 export function noteText(agent: string | undefined, reason: string | undefined): string {
-  const author = { ...(agent !== undefined && { agent }), ...writerIn() };
+  const author = { ...writerIn(), ...(agent !== undefined && { agent }) };
   return JSON.stringify({ author, reason: checkedText("reason", reason) } satisfies Note);
 }
 

@@ -81,6 +81,8 @@ export interface Task {
 
 /** The task that writes something, for a log. */
 export interface Writer {
+  /** The name that LangChain's and deepagents' agents have. */
+  readonly agent?: string | undefined;
   readonly thread?: string | undefined;
   readonly run?: string | undefined;
   /** The root graph's checkpoint from which the task's step began. */
@@ -99,14 +101,18 @@ export function writerIn(config?: unknown): Writer {
   const map = Object(configurable["checkpoint_map"]) as Record<string, unknown>;
   const namespace = text(configurable["checkpoint_ns"])?.split("|").slice(0, -1).join("|");
   const thread = configurable["thread_id"];
+  const { currentTaskInput } = Object(configurable["__pregel_scratchpad"]) as Scratchpad;
+  // Agents send each call to a task of its own. The config that a tool's code finds around it has lost it.
+  const sent = (Object(currentTaskInput) as { lg_tool_call?: TaskConfig["toolCall"] }).lg_tool_call;
   return dropUndefined({
+    agent: text(metadata["lc_agent_name"]),
     thread: Number.isSafeInteger(thread) ? String(thread) : text(thread),
     run: text(runId) ?? text(metadata["run_id"]),
     checkpoint: text(map[""]),
     namespace: namespace === "" ? undefined : namespace,
     node: text(metadata["langgraph_node"]),
     task: text(configurable["__pregel_task_id"]),
-    toolCall: text(toolCallId) ?? text(toolCall?.id),
+    toolCall: text(toolCallId) ?? text(toolCall?.id) ?? text(sent?.id),
   });
 }
 
