@@ -13,8 +13,8 @@ export const bestEffortMutants: readonly Mutant[] = [
     file: `${src}/saver/bestEffort.ts`,
     find: "if (kept?.id !== one.id) continue;",
     replace: "if (kept === undefined) continue;",
-    tests: storages,
-    name: "in memory",
+    tests,
+    name: "earlier checkpoint",
   },
   {
     id: "be02",
@@ -75,7 +75,7 @@ export const bestEffortMutants: readonly Mutant[] = [
     find: "if (!isNew && version !== undefined && stored?.value !== undefined && stored.version === version)",
     replace: "if (version === null)",
     tests,
-    name: "list of channels",
+    name: "in the list stays",
   },
   {
     id: "be08",

@@ -1,7 +1,12 @@
 // long file: one storage with faults, and all that is promised beside them
 import { setImmediate as turn } from "node:timers/promises";
 import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
-import { DeltaSnapshot, emptyCheckpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import {
+  DeltaSnapshot,
+  emptyCheckpoint,
+  uuid6,
+  type CheckpointMetadata,
+} from "@langchain/langgraph-checkpoint";
 import { MemoryTier, TierSaver, type SaverOptions, type Tier } from "@stratigraph/core";
 import type { AppendRequest, MaybeAddress } from "@stratigraph/core/tier";
 import { describe, expect, test, vi } from "vitest";
@@ -286,6 +291,37 @@ test("the list of channels may change: what was stored before is read by both ve
   expect(await turnOf("d", {})).toBe("found c");
   expect(await turnOf("e")).toBe("found d");
   expect(storage.written).toHaveLength(2);
+});
+
+test("a channel's value from before it was in the list stays as safe as it was", async () => {
+  const storage = new Loose();
+  await fill(storage.open({}), "a");
+  storage.hold();
+  await filling(storage.open()).updateState(on("t"), { log: ["b"] });
+  expect(await fill(storage.open(), "c")).toBe("found a");
+});
+
+test("an earlier checkpoint isn't read with a later one's value", async () => {
+  const storage = new Loose();
+  const saver = storage.open();
+  const configs = [];
+  let config: Parameters<TierSaver["put"]>[0] = { configurable: { thread_id: "t", checkpoint_ns: "" } };
+  for (const n of [1, 2, 3]) {
+    const given = {
+      ...emptyCheckpoint(),
+      id: uuid6(n),
+      channel_values: { cache: n },
+      channel_versions: { cache: n },
+    };
+    configs.push((config = await saver.put(config, given, metadata, { cache: n })));
+  }
+  await saver.end();
+  const found = [];
+  for (const each of configs) found.push((await storage.open().getTuple(each))!.checkpoint.channel_values);
+  expect(found).toEqual([{}, {}, { cache: 3 }]);
+  const listed = [];
+  for await (const { checkpoint } of storage.open().list(on("t"))) listed.push(checkpoint.channel_values);
+  expect(listed).toEqual([{ cache: 3 }, {}, {}]);
 });
 
 test("two processes in turn find each other's value", async () => {
