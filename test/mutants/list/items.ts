@@ -1,7 +1,9 @@
+// long file: a list
 import type { Mutant } from "../mutant.ts";
 
 const memory = ["packages/engine/core/test/items/memory.test.ts"];
 const postgres = ["packages/engine/postgres/test/items.test.ts"];
+const swept = ["packages/engine/postgres/test/itemsSwept.test.ts"];
 const encrypted = ["packages/engine/core/test/items/encryption.test.ts"];
 
 export const itemMutants: readonly Mutant[] = [
@@ -284,5 +286,65 @@ export const itemMutants: readonly Mutant[] = [
     replace: "if (false as boolean)",
     tests: ["packages/engine/core/test/items/index.test.ts"],
     name: "embeddings fail",
+  },
+  {
+    id: "it60",
+    kind: "guard",
+    what: "maintenance removes a namespace that an item was put in while it waited",
+    file: "packages/engine/postgres/sql/000007.sql",
+    find: "where n.ns = any (empty) and not exists (select from :schema.items i where i.ns = n.ns);",
+    replace: "where n.ns = any (empty);",
+    tests: swept,
+    name: "isn't lost",
+  },
+  {
+    id: "it61",
+    kind: "guard",
+    what: "a put and maintenance don't see each other, and the item's namespace is removed",
+    file: "packages/engine/postgres/sql/000007.sql",
+    find: "perform pg_advisory_xact_lock(1769237861, s.lock) from generate_series(0, 255) as s (lock);",
+    replace: "",
+    tests: swept,
+    name: "makes it anew",
+  },
+  {
+    id: "it62",
+    kind: "guard",
+    what: "maintenance removes namespaces of workspaces",
+    file: "packages/engine/postgres/sql/000007.sql",
+    find: "where not (n.path >= '\\x00' and n.path < '\\x01') and not exists",
+    replace: "where not exists",
+    tests: swept,
+    name: "and no others",
+  },
+  {
+    id: "it63",
+    kind: "guard",
+    what: "a batch of some thousands of items takes more locks than a server has",
+    file: "packages/engine/postgres/sql/000007.sql",
+    find: "hashtext(encode(c.path || c.key, 'hex')) & 255 as lock",
+    replace: "hashtext(encode(c.path || c.key, 'hex')) as lock",
+    tests: swept,
+    name: "few locks",
+  },
+  {
+    id: "it64",
+    kind: "guard",
+    what: "a search never ends while somebody changes items",
+    file: "packages/engine/core/src/items/newestItems.ts",
+    find: "pass < mostPasses",
+    replace: "pass < 1e6",
+    tests: memory,
+    name: "a search ends",
+  },
+  {
+    id: "it65",
+    kind: "guard",
+    what: "every get of an item that may stay writes",
+    file: "packages/engine/postgres/sql/000007.sql",
+    find: "make_interval(secs => 0.9 * c.ms / 1000)",
+    replace: "make_interval(secs => c.ms / 1000)",
+    tests: swept,
+    name: "lets an item stay",
   },
 ];

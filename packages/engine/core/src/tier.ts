@@ -23,6 +23,7 @@ export {
   type Items,
   type ItemNamespacesQuery,
   type ItemPage,
+  type ItemRead,
   type ItemSearch,
   type NearestItemsQuery,
   type NearItem,

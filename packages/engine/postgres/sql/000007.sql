@@ -420,6 +420,53 @@ begin
 end
 $$;
 
+-- Reads items as read_items_1 does. Those that have a time to live get it anew, refresh in milliseconds, if at most nine tenths of that are
+-- left: so an item that is read often is rarely written. Waits for nobody.
+create function :schema.refresh_items_1(paths bytea[], keys bytea[], refresh double precision[])
+returns table (place integer, key bytea, long_key bytea, version text, created_ms text, updated_ms text, value bytea, note bytea) language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+begin
+  update :schema.items i
+     set expires_at = now() + make_interval(secs => due.ms / 1000)
+    from (select t.ns, t.key, c.ms
+            from unnest(paths, keys, refresh) as c (path, key, ms)
+            join :schema.item_namespaces n using (path)
+            join :schema.items t on t.ns = n.ns and t.key = c.key
+           where t.expires_at > now() and t.expires_at <= now() + make_interval(secs => 0.9 * c.ms / 1000)
+             for update of t skip locked) due
+   where i.ns = due.ns and i.key = due.key;
+  return query select * from :schema.read_items_1(paths, keys);
+end
+$$;
+
+-- Removes namespaces without items, apart from those of workspaces. Looks at so many, from a random one on: where there are many, each call
+-- finds others.
+--
+-- A change may be about to put the first item of one. So this takes all locks that changes take, in their order, and looks again.
+create function :schema.sweep_namespaces_1(most integer) returns bigint language plpgsql as $$
+declare
+  first_ns bigint := (select floor(random() * (max(n.ns) + 1)) from :schema.item_namespaces n);
+  empty bigint[];
+  swept bigint;
+begin
+  empty := array(
+    select n.ns
+      from ((select a.ns, a.path from :schema.item_namespaces a where a.ns >= first_ns order by a.ns limit most)
+             union all
+            (select b.ns, b.path from :schema.item_namespaces b where b.ns < first_ns order by b.ns limit most)
+            limit most) n
+     where not (n.path >= '\x00' and n.path < '\x01') and not exists (select from :schema.items i where i.ns = n.ns));
+  if empty = '{}' then
+    return 0;
+  end if;
+  perform pg_advisory_xact_lock(1769237861, s.lock) from generate_series(0, 255) as s (lock);
+  delete from :schema.item_namespaces n
+   where n.ns = any (empty) and not exists (select from :schema.items i where i.ns = n.ns);
+  get diagnostics swept = row_count;
+  return swept;
+end
+$$;
+
 comment on table :schema.workspaces is 'Items with a log, which agents share.';
 comment on table :schema.workspace_log is 'Changes and messages of workspaces, in their order.';
 comment on column :schema.items.value is 'The encoded value; docs/format.md. Null: the entry of the log of this version has it.';
@@ -441,3 +488,5 @@ comment on function :schema.trim_workspace_1 is 'Removes old entries of a worksp
 comment on function :schema.delete_workspace_1 is 'Deletes a workspace.';
 comment on function :schema.purge_workspaces_1 is 'Removes what deleted workspaces had.';
 comment on function :schema.sweep_items_2 is 'Removes items whose time to live has passed.';
+comment on function :schema.refresh_items_1 is 'Reads items of stores, and lets them stay longer.';
+comment on function :schema.sweep_namespaces_1 is 'Removes namespaces without items.';

@@ -97,6 +97,9 @@ select :schema.sweep_1($1::double precision, $2::integer)
        + (select count(*)::integer from expired) + (select count(*)::integer from unlocked)
        + :schema.sweep_items_2(1000)::integer + :schema.purge_workspaces_1(1000) as swept
 
+-- name: sweepNamespaces
+select :schema.sweep_namespaces_1(1000)::integer as swept
+
 -- name: strays
 -- Checkpoints of a thread that have pending writes, and no record.
 select distinct w.id, w.ns
@@ -325,6 +328,10 @@ update :schema.shard set complete = true where number = 0 and not complete
 
 -- name: readItems
 select place, key, long_key, version, created_ms, updated_ms, value, note from :schema.read_items_1($1::bytea[], $2::bytea[])
+
+-- name: refreshItems
+select place, key, long_key, version, created_ms, updated_ms, value, note
+  from :schema.refresh_items_1($1::bytea[], $2::bytea[], $3::double precision[])
 
 -- name: changeItems
 select :schema.change_items_2($1::jsonb, $2::bytea)

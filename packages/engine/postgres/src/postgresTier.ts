@@ -754,13 +754,16 @@ export class PostgresTier
 
   /**
    * Deletes threads that have only pending writes, because their writer died before the first checkpoint, and tombstones older than a
-   * week: at most 200 of each per call. Also deletes leases that their holders didn't give back, and expired items.
+   * week: at most 200 of each per call. Also deletes leases that their holders didn't give back, expired items, and
+   * namespaces without items.
    * @param olderThanMs milliseconds since the thread was last written, or since the lease expired
    * @throws StratigraphError
    */
   async sweep(olderThanMs: number): Promise<number> {
     const [row] = await this.#run(this.#sql.sweep, [olderThanMs, threadsPerSweep]);
-    return Number(row!["swept"]);
+    // In a transaction of its own: it waits for changes of items, and they may wait for the rows that the other one holds.
+    const [namespaces] = await this.#run(this.#sql.sweepNamespaces, []);
+    return Number(row!["swept"]) + Number(namespaces!["swept"]);
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { ItemTtlOption, TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, type ItemTtlOption, type TierSaver } from "@stratigraph/core";
 import { checkOptions, ttlOf, validId, type OptionNames } from "@stratigraph/core/internal";
 import { Access } from "./access.ts";
 import { checkedText } from "./author.ts";
@@ -35,6 +35,11 @@ export function createWorkspace(
 ): Workspace {
   checkOptions("createWorkspace", options, workspaceOptionNames);
   const { agent, ttl, freeze = process.env["NODE_ENV"] !== "production" } = options;
+  if (
+    Array.isArray(ttl) &&
+    ttl.some((rule: { refreshOnRead?: unknown } | null) => rule?.refreshOnRead === true)
+  )
+    throw new InvalidOptionError("ttl", "refreshOnRead", "Only stores have it: reads change no workspace.");
   const parts = partsOf(checkpointer, validId("name", name), { ttl: ttlOf(ttl), freezes: freeze });
   return new Workspace(parts, Access.all, checkedText("agent", agent));
 }

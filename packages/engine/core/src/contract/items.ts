@@ -6,6 +6,15 @@ export interface ItemAddress {
   readonly key: string;
 }
 
+/** Which item to read. */
+export interface ItemRead extends ItemAddress {
+  /**
+   * The time to live that the item gets anew, in milliseconds, if it has one, and if at most nine tenths of this are left. An item that
+   * somebody is just changing may be left as it is.
+   */
+  readonly refreshMs?: number | undefined;
+}
+
 /** An item as it is stored. */
 export interface StoredItem extends ItemAddress {
   /** The encoded value. */
@@ -99,7 +108,7 @@ export interface ItemNamespacesQuery {
  */
 export interface Items {
   /** The items at these addresses, in the same order. */
-  read(addresses: readonly ItemAddress[]): Promise<readonly (StoredItem | undefined)[]>;
+  read(addresses: readonly ItemRead[]): Promise<readonly (StoredItem | undefined)[]>;
   /** Changes items, all or none of them. No two changes have the same address. */
   change(changes: readonly ItemChange[]): Promise<void>;
   /** The items with the largest versions, largest first. */

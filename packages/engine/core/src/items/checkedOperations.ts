@@ -18,7 +18,7 @@ export interface CheckedSearch {
 /** A listing of a batch, checked. */
 export interface CheckedList {
   readonly conditions: readonly NamespaceCondition[];
-  readonly maxDepth: number | undefined;
+  readonly maxDepth: number;
   readonly limit: number;
   readonly offset: number;
 }
@@ -29,7 +29,7 @@ export interface NamespaceCondition {
   readonly path: readonly string[];
 }
 
-/** @throws InvalidAddressError, InvalidOptionError */
+/** null is as if left out: JSON has no undefined. @throws InvalidAddressError, InvalidOptionError */
 export function checkedSearch({
   namespacePrefix,
   filter,
@@ -37,20 +37,20 @@ export function checkedSearch({
   offset,
   query,
 }: SearchOperation): CheckedSearch {
-  if (query !== undefined && typeof query !== "string")
+  if (query !== undefined && query !== null && typeof query !== "string")
     throw new InvalidOptionError("query", kindOf(query), "Pass text to search for.");
   if (filter !== undefined && filter !== null && !isPlainObject(filter))
     throw new InvalidOptionError("filter", kindOf(filter), 'Pass an object: { kind: "fact" }.');
   return {
     prefix: checkedLabels("namespacePrefix", namespacePrefix),
     conditions: conditionsOf(filter ?? {}),
-    limit: checkedCount("limit", limit, 10),
-    offset: checkedCount("offset", offset, 0),
-    query: query === "" ? undefined : query,
+    limit: checkedCount("limit", limit ?? undefined, 10),
+    offset: checkedCount("offset", offset ?? undefined, 0),
+    query: query === "" ? undefined : (query ?? undefined),
   };
 }
 
-/** @throws InvalidAddressError, InvalidOptionError */
+/** As {@link checkedSearch}. @throws InvalidAddressError, InvalidOptionError */
 export function checkedList({
   matchConditions,
   maxDepth,
@@ -69,9 +69,9 @@ export function checkedList({
   });
   return {
     conditions,
-    maxDepth: maxDepth === undefined ? undefined : checkedCount("maxDepth", maxDepth, 0),
-    limit: checkedCount("limit", limit, Infinity),
-    offset: checkedCount("offset", offset, 0),
+    maxDepth: checkedCount("maxDepth", maxDepth ?? undefined, Infinity),
+    limit: checkedCount("limit", limit ?? undefined, Infinity),
+    offset: checkedCount("offset", offset ?? undefined, 0),
   };
 }
 

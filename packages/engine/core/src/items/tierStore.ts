@@ -12,6 +12,7 @@ import { InvalidOptionError } from "../contract/errors.ts";
 import { inParallel } from "../contract/inParallel.ts";
 import {
   type ItemAddress,
+  type ItemRead,
   type ItemChange,
   type StoreItems,
   type NearItem,
@@ -76,22 +77,25 @@ export class TierStore extends BaseStore {
   readonly #items: StoreItems;
   readonly #coder: ItemCoder;
   readonly #ttl: ItemTtl;
+  readonly #refresh: ItemTtl;
   readonly #index: ItemIndex | undefined;
   readonly #dress: Dress;
   #close: () => Promise<void> = async () => {};
 
-  /** @internal Use `createStore()` or {@link TierSaver.store}. @param dress adds to the items that are returned */
+  /** @internal Use `createStore()` or {@link TierSaver.store}. @param dress adds to the items that are returned @param refresh what a get begins anew */
   constructor(
     items: StoreItems,
     coder: ItemCoder,
     ttl: ItemTtl,
     index: ItemIndex | undefined,
     dress: Dress = (item) => item,
+    refresh: ItemTtl = () => undefined,
   ) {
     super();
     this.#items = items;
     this.#coder = coder;
     this.#ttl = ttl;
+    this.#refresh = refresh;
     this.#index = index;
     this.#dress = dress;
   }
@@ -102,7 +106,7 @@ export class TierStore extends BaseStore {
    */
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
     // Check everything and copy the values before anything is awaited.
-    const gets: { readonly place: number; readonly at: ItemAddress }[] = [];
+    const gets: { readonly place: number; readonly at: ItemRead }[] = [];
     const reads: (() => Promise<void>)[] = [];
     const results = Array.from<unknown>({ length: operations.length });
     const puts = new Map<string, Put>();
@@ -125,7 +129,8 @@ export class TierStore extends BaseStore {
         reads.push(async () => void (results[place] = await this.#search(search, vectorOf)));
       } else if ("namespace" in operation) {
         const at = checkedAddress(operation);
-        if (!("value" in operation)) gets.push({ place, at });
+        if (!("value" in operation))
+          gets.push({ place, at: { ...at, refreshMs: this.#refresh(at.namespace) } });
         else puts.set(addressText(at), this.#put(at, operation));
       } else {
         const list = checkedList(operation as ListNamespacesOperation);

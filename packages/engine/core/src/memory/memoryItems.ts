@@ -8,6 +8,7 @@ import {
   type ItemChange,
   type ItemNamespacesQuery,
   type ItemPage,
+  type ItemRead,
   type ItemSearch,
   type Items,
   type NearestItemsQuery,
@@ -36,12 +37,20 @@ export class MemoryItems implements Items {
     this.#run = run;
   }
 
-  async read(addresses: readonly ItemAddress[]): Promise<(StoredItem | undefined)[]> {
-    return await this.#run("items.read", () => addresses.map((at) => this.get(at)));
+  async read(addresses: readonly ItemRead[]): Promise<(StoredItem | undefined)[]> {
+    return await this.#run("items.read", () =>
+      addresses.map((at) => {
+        const item = this.get(at);
+        const { refreshMs } = at;
+        if (item === undefined || refreshMs === undefined || item.expiresAtMs === Infinity) return item;
+        if (item.expiresAtMs - this.#now() <= 0.9 * refreshMs) this.touch(at, refreshMs);
+        return item;
+      }),
+    );
   }
 
   /** The item at an address, if there is one. */
-  get({ namespace, key }: ItemAddress): StoredItem | undefined {
+  get({ namespace, key }: ItemAddress): Kept | undefined {
     return this.#live(this.#items.get(pathText(namespace))?.get(key));
   }
 

@@ -53,7 +53,7 @@ import { keepsItems } from "../contract/items.ts";
 import { ItemCoder } from "../items/itemCoder.ts";
 import { ItemIndex } from "../items/itemIndex.ts";
 import { storeOptionNames, TierStore, type StoreOptions } from "../items/tierStore.ts";
-import { ttlOf } from "../items/ttl.ts";
+import { refreshOf, ttlOf } from "../items/ttl.ts";
 import { HeadRights, runOf } from "./headRights.ts";
 import { KnownThreads } from "./knownThreads.ts";
 import { aboutConfig, listing, operation, type Notes } from "./operation.ts";
@@ -635,7 +635,8 @@ export class TierSaver extends BaseCheckpointSaver {
         "They would be stored readable, and tell what the values say. Leave it out, or open the store by a checkpointer without encryption.",
       );
     const index = options.index === undefined ? undefined : new ItemIndex(options.index);
-    return new TierStore(this.tier.items, this.itemCoder, ttlOf(options.ttl), index);
+    const { ttl } = options;
+    return new TierStore(this.tier.items, this.itemCoder, ttlOf(ttl), index, undefined, refreshOf(ttl));
   }
 
   async #end(): Promise<void> {

@@ -2,6 +2,8 @@ import { testStore } from "../../../../tools/testing/src/store/testStore.ts";
 import { testWorkspaceTier } from "../../../../tools/testing/src/store/testWorkspaceTier.ts";
 import { WordEmbeddings } from "../../../../tools/testing/src/store/wordEmbeddings.ts";
 import { expect, test } from "vitest";
+import type { Items, ItemSearch } from "../../src/tier.ts";
+import { replacing } from "../contract/support.ts";
 import { MemorySaver, MemoryTier, StratigraphSerializer, TierSaver } from "../../src/index.ts";
 
 testStore("memory", async () => {
@@ -47,6 +49,53 @@ test("an item stays as long as the rule that names most labels of its namespace 
   expect(await left()).toEqual(["memories"]);
 });
 
+test("a get begins an item's time anew where the rule says so, once a tenth of it has passed", async () => {
+  let nowMs = 0;
+  const tier = new MemoryTier(() => nowMs);
+  const store = new TierSaver(tier).store({
+    ttl: [
+      { namespace: ["cache"], ttl: "100m", refreshOnRead: true },
+      { namespace: ["other"], ttl: "100m" },
+    ],
+  });
+  await store.put(["cache"], "read", {});
+  await store.put(["cache"], "unread", {});
+  await store.put(["other"], "read", {});
+  const get = async (minutes: number) => {
+    nowMs = minutes * 60_000;
+    const [first, second] = await Promise.all([store.get(["cache"], "read"), store.get(["other"], "read")]);
+    await store.search(["cache"]);
+    return [first, second].map((item) => item?.updatedAt.getTime());
+  };
+  expect(await get(9)).toEqual([0, 0]);
+  expect(await get(99)).toEqual([0, 0]);
+  expect((await store.listNamespaces({ prefix: ["cache"] })).length).toBe(1);
+  expect(await get(198)).toEqual([0, undefined]);
+  expect((await store.search([])).map(({ key }) => key)).toEqual(["read"]);
+  expect(await get(298)).toEqual([undefined, undefined]);
+});
+
+test("a search ends, however often somebody changes items while it reads", async () => {
+  const tier = new MemoryTier();
+  const writer = new TierSaver(tier).store();
+  const keys = Array.from({ length: 100 }, (_, n) => `k${n}`);
+  await writer.batch(keys.map((key) => ({ namespace: ["a"], key, value: { n: 1 } })));
+  let pages = 0;
+  const items: Items = Object.assign(Object.create(tier.items) as Items, {
+    search: async (search: ItemSearch) => {
+      const page = await tier.items.search(search);
+      // A thousand changes are enough to tell a search that never ends.
+      if ((pages += 1) <= 1000) await writer.put(["a"], keys[pages % 100]!, { n: 1 });
+      return page;
+    },
+  });
+  const store = new TierSaver(replacing(tier, { items })).store();
+  const found = await store.search(["a"], { filter: { n: 1 }, limit: 1000 });
+  expect(new Set(found.map(({ key }) => key)).size).toBe(found.length);
+  expect(found.length).toBeGreaterThan(90);
+  expect(pages).toBeLessThan(100);
+});
+
 test("wrong options of a store are refused by name", () => {
   const saver = new MemorySaver();
   const embeddings = new WordEmbeddings(2);
@@ -56,6 +105,9 @@ test("wrong options of a store are refused by name", () => {
     [{ ttl: "1000000000000d" }, "ttl"],
     [{ ttl: [{ namespace: "a", ttl: "1h" }] }, "ttl[0].namespace"],
     [{ ttl: [{ namespace: ["a"], ttl: 5 }] }, "ttl[0].ttl"],
+    [{ ttl: [{ namespace: ["a"], ttl: "1h", refreshOnRead: 1 }] }, "ttl[0].refreshOnRead"],
+    [{ ttl: [{ namespace: ["a"], ttl: "1h", refresh: true }] }, "ttl[0].refresh"],
+    [{ ttl: [null] }, "ttl[0]"],
     [{ index: 5 }, "index"],
     [{ index: {} }, "index.dims"],
     [{ index: { dims: 0, embeddings } }, "index.dims"],

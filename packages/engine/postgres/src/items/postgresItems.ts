@@ -2,11 +2,11 @@ import {
   namespaceOfPath,
   namespacePath,
   type FieldTest,
-  type ItemAddress,
   type ItemBytes,
   type ItemChange,
   type ItemNamespacesQuery,
   type ItemPage,
+  type ItemRead,
   type ItemSearch,
   type Items,
   type NearestItemsQuery,
@@ -22,6 +22,7 @@ import { KeyReader, keyOf, keyText, longIdText } from "../wire/keys.ts";
 type ItemStatements = Readonly<
   Record<
     | "readItems"
+    | "refreshItems"
     | "changeItems"
     | "changeIndexedItems"
     | "searchItems"
@@ -54,11 +55,15 @@ export class PostgresItems implements Items {
     this.#sql = sql;
   }
 
-  async read(addresses: readonly ItemAddress[]): Promise<(StoredItem | undefined)[]> {
-    const rows = await this.#run(this.#sql.readItems, [
+  async read(addresses: readonly ItemRead[]): Promise<(StoredItem | undefined)[]> {
+    const values = [
       addresses.map(({ namespace }) => namespacePath(namespace)),
       addresses.map(({ key }) => keyOf(key)),
-    ]);
+    ];
+    const refreshMs = addresses.map((at) => at.refreshMs ?? null);
+    const rows = await (refreshMs.every((ms) => ms === null)
+      ? this.#run(this.#sql.readItems, values)
+      : this.#run(this.#sql.refreshItems, [...values, refreshMs]));
     const items = Array.from<StoredItem | undefined>({ length: addresses.length });
     const keys = new KeyReader();
     for (const row of rows) {

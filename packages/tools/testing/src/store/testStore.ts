@@ -104,6 +104,22 @@ export function testStore(name: string, opening: () => Promise<StorePair>): void
       expect(await store.search(["even"])).toHaveLength(10);
     });
 
+    test("null is as if left out, as in JSON", async () => {
+      const { store } = await open();
+      const puts = Array.from({ length: 12 }, (_, n) => ({
+        namespace: ["a", `${n}`],
+        key: "k",
+        value: { n },
+      }));
+      await store.batch(puts);
+      const none = null as never;
+      const search = { namespacePrefix: ["a"], filter: none, limit: none, offset: none, query: none };
+      const list = { matchConditions: none, maxDepth: none, limit: none, offset: none };
+      const [found, listed] = await store.batch([search, list] as [Operation, Operation]);
+      expect(found).toHaveLength(10);
+      expect(listed).toHaveLength(12);
+    });
+
     test("of a batch, the last put is the newest", async () => {
       const { store } = await open();
       const keys = ["z", "a", "m", "k10", "k2"];
