@@ -77,6 +77,13 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       expect(await ws.update(["counters"], "c", () => undefined)).toMatchObject({ value: { sum: 40 } });
       expect(await ws.update(["counters"], "c", () => null)).toBeNull();
       expect(await other.get(["counters"], "c")).toBeNull();
+      let calls = 0;
+      await ws.update(["counters"], "overtaken", async (value) => {
+        calls += 1;
+        if (calls === 1) await other.put(["counters"], "overtaken", { sum: 10 });
+        return { sum: Number(value?.["sum"] ?? 0) + 1 };
+      });
+      expect((await other.get(["counters"], "overtaken"))!.value).toEqual({ sum: 11 });
       const failing = ws.update(["counters"], "c", () => {
         throw new Error("no");
       });
@@ -174,6 +181,10 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       }
       await writing;
       expect(seen).toEqual(Array.from({ length: 300 }, (_, n) => `k${n + 1}`));
+      const again: string[] = [];
+      for await (const event of ws.watch({ since }))
+        if ("key" in event && event.namespace[0] === "a" && again.push(event.key) === 300) break;
+      expect(again).toEqual(seen);
       const ended = new AbortController();
       const nothing = all(ws.watch({ signal: ended.signal }));
       setImmediate(() => ended.abort());
@@ -353,6 +364,15 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
         by: { agent: "ben" },
         result: { keys: ["hotels", "sights"], hotels: { found: "hotels" } },
       });
+      // Another one does it between the look and the lock.
+      await mine.add("last", { what: "end" });
+      const lock = ws.lock.bind(ws);
+      ws.lock = async (...args) => {
+        await theirs.work(() => ({ by: "ben" }));
+        return await lock(...args);
+      };
+      expect(await mine.work(() => ({ by: "anna" }))).toBeUndefined();
+      expect((await theirs.tasks()).find(({ key }) => key === "last")!.result).toEqual({ by: "ben" });
       await expect(mine.add("x", { what: "y", after: ["z"] })).rejects.toMatchObject({
         data: { field: "after" },
       });
