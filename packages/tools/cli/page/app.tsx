@@ -27,6 +27,12 @@ const CompareView = lazy(() =>
 const ConflictsView = lazy(() =>
   import("./views/conflicts/ConflictsView.tsx").then((module) => module.ConflictsView),
 );
+const WorkspacesView = lazy(() =>
+  import("./views/workspace/WorkspacesView.tsx").then((module) => module.WorkspacesView),
+);
+const WorkspaceView = lazy(() =>
+  import("./views/workspace/WorkspaceView.tsx").then((module) => module.WorkspaceView),
+);
 const MergeView = lazy(() => import("./views/merge/MergeView.tsx").then((module) => module.MergeView));
 const WhatIfView = lazy(() => import("./views/whatif/WhatIfView.tsx").then((module) => module.WhatIfView));
 const StorageView = lazy(() =>
@@ -107,6 +113,10 @@ function Current(): VNode {
       return <CompareView />;
     case "conflicts":
       return <ConflictsView />;
+    case "workspaces":
+      return <WorkspacesView />;
+    case "workspace":
+      return <WorkspaceView key={params["workspace"]} workspace={params["workspace"]!} />;
     case "whatif":
       return <WhatIfView />;
     case "storage":
@@ -131,6 +141,7 @@ const titles: Readonly<Record<string, string>> = {
   blame: "Blame",
   compare: "Compare",
   conflicts: "Conflicts",
+  workspaces: "Workspaces",
   whatif: "What if",
   storage: "Storage",
   verify: "Health",
@@ -138,5 +149,5 @@ const titles: Readonly<Record<string, string>> = {
 
 function titleOf(): string {
   const { view, params } = route.value;
-  return `${params["thread"] ?? titles[view] ?? "Not found"} · Stratigraph`;
+  return `${params["thread"] ?? params["workspace"] ?? titles[view] ?? "Not found"} · Stratigraph`;
 }

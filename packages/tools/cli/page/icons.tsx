@@ -4,6 +4,7 @@ import type { VNode } from "preact";
 const paths = {
   threads: "M2.5 4h11M2.5 8h11M2.5 12h7",
   conflicts: "M4 2.5v11M12 2.5v2a3 3 0 0 1-3 3H7a3 3 0 0 0-3 3M9.7 11.2l3.6 3.6M13.3 11.2l-3.6 3.6",
+  workspaces: "M2.5 2.5h4.5v4.5H2.5zM9 2.5h4.5v4.5H9zM2.5 9h4.5v4.5H2.5zM9 9h4.5v4.5H9z",
   swap: "M3 5.5h9M9.5 3L12 5.5 9.5 8M13 10.5H4M6.5 8L4 10.5 6.5 13",
   compare: "M2.5 3h4v10h-4zM9.5 3h4v10h-4z",
   storage:

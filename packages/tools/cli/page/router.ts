@@ -13,6 +13,8 @@ const patterns = {
   blame: "/blame",
   compare: "/compare",
   conflicts: "/conflicts",
+  workspaces: "/workspaces",
+  workspace: "/w/:workspace",
   whatif: "/whatif",
   storage: "/storage",
   verify: "/verify",

@@ -17,6 +17,13 @@ const places: readonly {
     keys: "g t",
     views: ["threads", "thread", "checkpoint", "journal", "why", "threadStorage", "merge", "whatif"],
   },
+  {
+    view: "workspaces",
+    label: "Workspaces",
+    icon: "workspaces",
+    keys: "g w",
+    views: ["workspaces", "workspace"],
+  },
   { view: "conflicts", label: "Conflicts", icon: "conflicts", keys: "g c", views: ["conflicts"] },
   { view: "compare", label: "Compare", icon: "compare", keys: "g m", views: ["compare", "diff", "blame"] },
   { view: "storage", label: "Storage", icon: "storage", keys: "g s", views: ["storage"] },

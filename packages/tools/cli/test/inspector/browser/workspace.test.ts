@@ -1,0 +1,33 @@
+import { MemorySaver } from "@stratigraph/core";
+import { createWorkspace } from "@stratigraph/workspace";
+import { expect, test } from "vitest";
+import { inspecting } from "./support/inspecting.ts";
+import { openTab } from "./support/tab.ts";
+
+test("a workspace: items, the history of one with author and reason, and a log that goes on by itself", async () => {
+  const saver = new MemorySaver();
+  const name = `trip/"Lisbon" <b>`;
+  const planner = createWorkspace(saver, name, { agent: "planner" });
+  const critic = createWorkspace(saver, name, { agent: "critic" });
+  await planner.put(["plan"], "days", { city: "Bern" }, { reason: "the user asked" });
+  await critic.put(["plan"], "days", { city: "Rome" }, { reason: "Bern was shut" });
+  await planner.put(["files"], "/notes.md", { text: "<img src=/pwned onerror=pwned=1>" });
+  const { at } = await inspecting(saver);
+  const page = await openTab(at("/"));
+  await page.getByRole("link", { name: "Workspaces" }).click();
+  await page.getByRole("link", { name }).click();
+  await page.getByRole("button", { name: "plan.days" }).click();
+  const drawer = page.getByRole("dialog", { name: "plan.days" });
+  await drawer.getByText("by planner").waitFor();
+  await drawer.getByText("Bern was shut").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("searchbox", { name: "Search items" }).fill("rome");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "notes.md" }).waitFor({ state: "hidden" });
+  await page.getByRole("link", { name: "Log" }).click();
+  const log = page.getByRole("table", { name: "Log" });
+  await log.getByText("the user asked").waitFor();
+  await critic.topic("news").publish({ text: "all is booked" }, { reason: "at last" });
+  await log.getByText("message on news").waitFor();
+  expect(await log.getByRole("row").count()).toBe(5);
+});
