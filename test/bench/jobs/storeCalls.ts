@@ -1,13 +1,14 @@
 import { PostgresStore } from "@langchain/langgraph-checkpoint-postgres/store";
 import { InMemoryStore, type BaseStore } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@stratigraph/postgres";
+import { RedisSaver } from "@stratigraph/redis";
 import { query } from "../../servers/postgres.ts";
 import { randomNumbers } from "../randomNumbers.ts";
 import { percentile } from "../stats.ts";
 import { storedBytes } from "../storedBytes.ts";
 import { countWire, resetWire } from "../wire.ts";
 
-export type StoreId = "ours" | "official" | "memory";
+export type StoreId = "ours" | "official" | "memory" | "redis";
 
 /** Input of the job. */
 export interface StoreCallsInput {
@@ -31,7 +32,7 @@ export interface StoreCall {
 export interface StoreCallsResult {
   /** Of an item, in batches of 1,000. */
   fillMs: number;
-  /** Of an item, all tables and indexes, after VACUUM. 0 in memory. */
+  /** Of an item, all tables and indexes, after VACUUM. 0 in memory and on Redis. */
   bytesPerItem: number;
   calls: Record<string, StoreCall>;
 }
@@ -54,12 +55,12 @@ export async function job(input: StoreCallsInput): Promise<Partial<Record<StoreI
   for (const id of input.stores) {
     const fillMs = await filled(id, input);
     const one = await opening[id](input.url, `${input.schema}_${id}`);
-    const stored = id === "memory" ? 0 : (await storedBytes(input.url, one.schema)).total;
-    if (id !== "memory") await query(input.url, "vacuum (analyze)");
+    const stored = isInPostgres(id) ? (await storedBytes(input.url, one.schema)).total : 0;
+    if (isInPostgres(id)) await query(input.url, "vacuum (analyze)");
     results[id] = { fillMs, bytesPerItem: stored / input.items, calls: {} };
     opened.push([id, one]);
   }
-  if (input.stores.some((id) => id !== "memory")) await query(input.url, "checkpoint");
+  if (input.stores.some(isInPostgres)) await query(input.url, "checkpoint");
   for (const [name, { isScan = false, call }] of Object.entries(calls)) {
     const samples = new Map<StoreId, number[]>(input.stores.map((id) => [id, []]));
     const statements = new Map<StoreId, number>();
@@ -182,10 +183,18 @@ const opening: Record<StoreId, (url: string, schema: string) => Promise<Opened>>
     await store.setup();
     return { store, schema, close: () => store.stop() };
   },
+  async redis(url, schema) {
+    const saver = await RedisSaver.fromUrl(url, { commandTimeout: "1m" });
+    return { store: saver.store(), schema, close: () => saver.end() };
+  },
   async memory(_url, schema) {
     return { store: inMemory, schema, close: async () => {} };
   },
 };
+
+function isInPostgres(id: StoreId): boolean {
+  return id === "ours" || id === "official";
+}
 
 /** Filled and measured by the same process. */
 const inMemory = new InMemoryStore();
@@ -193,7 +202,7 @@ const inMemory = new InMemoryStore();
 /** Fills a store in batches. Nobody waits for an answer, so commits needn't reach the disk one by one. Milliseconds per item. */
 async function filled(id: StoreId, { url, schema, items }: StoreCallsInput): Promise<number> {
   const there = new URL(url);
-  there.searchParams.set("options", "-c synchronous_commit=off");
+  if (isInPostgres(id)) there.searchParams.set("options", "-c synchronous_commit=off");
   const { store, close } = await opening[id](there.href, `${schema}_${id}`);
   // PostgresStore makes a statement of each put: the rest of a million is inserted by one statement.
   const batched = id === "official" ? Math.min(items, 20_000) : items;
