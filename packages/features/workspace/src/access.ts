@@ -1,5 +1,6 @@
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
-import { checkedLabels, checkOptions, validId, type OptionNames } from "@stratigraph/core/internal";
+import { checkedName } from "./names.ts";
+import { checkedLabels, checkOptions, type OptionNames } from "@stratigraph/core/internal";
 import { kindOf } from "@stratigraph/core/internal";
 import { commonPrefixes, isWithin, type Prefixes } from "./workspaceItems.ts";
 
@@ -52,6 +53,12 @@ export class Access {
   /** A part of this one. @throws InvalidOptionError, InvalidAddressError */
   as(role: string, options: RoleOptions): Access {
     checkOptions("as", options, roleOptionNames);
+    if (this.#role !== undefined && this.#role !== role)
+      throw new InvalidOptionError(
+        "role",
+        role,
+        `Role ${JSON.stringify(this.#role)} can narrow itself, not become another.`,
+      );
     const { read, write, subscribe, publish } = options;
     return new Access(
       role,
@@ -119,5 +126,5 @@ function prefixesOf(field: string, prefixes: RoleOptions["read"] = []): Prefixes
 function topicsOf(field: string, topics: readonly string[] = []): Prefixes {
   if (!Array.isArray(topics))
     throw new InvalidOptionError(field, kindOf(topics), 'Pass a list of topics: ["tasks"].');
-  return topics.map((topic, place) => topicNamespace(validId(`${field}[${place}]`, topic)));
+  return topics.map((topic, place) => topicNamespace(checkedName(`${field}[${place}]`, topic)));
 }

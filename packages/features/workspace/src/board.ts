@@ -31,6 +31,14 @@ export interface BoardTask extends NewTask {
   readonly error?: string | undefined;
 }
 
+/** Options of {@link Board.work}. */
+export interface WorkOptions {
+  /** How long after the last sign of life of its worker a task is ready again. Default "30s". */
+  readonly ttl?: Duration | undefined;
+  /** Which tasks this agent does. Default: all. */
+  readonly filter?: ((task: BoardTask) => boolean) | undefined;
+}
+
 /** A task that is worked on. */
 export interface TakenTask extends Omit<BoardTask, "status"> {
   /** The results of the tasks that it comes after, by their keys. */
@@ -58,8 +66,8 @@ interface Room {
   held(): Promise<readonly HeldLock[]>;
 }
 
-/** How many tasks a board shows. */
-const mostTasks = 1000;
+/** How many tasks a board has at most, those that have ended too. */
+const mostTasks = 10_000;
 
 /** Tasks of several agents: who does what, what is done, and what waits for it. Made by {@link Workspace.board}. */
 export class Board {
@@ -85,6 +93,7 @@ export class Board {
     for (const other of after as string[])
       if ((await this.#room.get(this.#namespace, validId("after", other))) === null)
         throw new InvalidOptionError("after", other, "There is no such task. Add the tasks in their order.");
+    validId("key", this.#lockOf(validId("key", key)));
     const value = {
       what,
       after: [...(after as string[])],
@@ -94,16 +103,17 @@ export class Board {
     return (await this.#room.put(this.#namespace, key, value, { ifVersion: 0 })).ok;
   }
 
-  /** All tasks, oldest first, at most 1,000. */
+  /** All tasks, oldest first; of more than 10,000, those that changed last. */
   async tasks(): Promise<BoardTask[]> {
     const [items, held] = await Promise.all([
       this.#room.search(this.#namespace, { limit: mostTasks }),
       this.#room.held(),
     ]);
+    const tasks = items.filter(isTask);
     const locks = new Map(held.map((lock) => [lock.key, lock]));
-    const done = new Set(items.filter(({ value }) => value["status"] === "done").map(({ key }) => key));
-    items.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || a.version - b.version);
-    return items.map((item) => this.#shown(item, done, locks.get(this.#lockOf(item.key))));
+    const done = new Set(tasks.filter(({ value }) => value["status"] === "done").map(({ key }) => key));
+    tasks.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || a.version - b.version);
+    return tasks.map((item) => this.#shown(item, done, locks.get(this.#lockOf(item.key))));
   }
 
   /**
@@ -114,22 +124,20 @@ export class Board {
    */
   async work(
     run: (task: TakenTask) => Record<string, unknown> | Promise<Record<string, unknown>>,
-    options: { readonly ttl?: Duration | undefined } = {},
+    options: WorkOptions = {},
   ): Promise<BoardTask | undefined> {
     if (typeof run !== "function") throw new InvalidOptionError("run", kindOf(run), "Pass a function.");
-    checkOptions("work", options, { ttl: true });
-    for (const { key, status } of await this.tasks()) {
-      if (status !== "ready") continue;
+    checkOptions("work", options, { ttl: true, filter: true });
+    const { ttl, filter = () => true } = options;
+    for (const task of await this.tasks()) {
+      const { key, status } = task;
+      if (status !== "ready" || !filter(task)) continue;
       let isBegun = false;
       try {
-        const ended = await this.#room.lock(
-          this.#lockOf(key),
-          { ttl: options.ttl, waitFor: "0ms" },
-          async (lock) => {
-            isBegun = true;
-            return await this.#run(key, run, lock);
-          },
-        );
+        const ended = await this.#room.lock(this.#lockOf(key), { ttl, waitFor: "0ms" }, async (lock) => {
+          isBegun = true;
+          return await this.#run(key, run, lock);
+        });
         if (ended !== undefined) return ended;
       } catch (error) {
         // Another one was quicker.
@@ -152,7 +160,7 @@ export class Board {
   async #run(key: string, run: Parameters<Board["work"]>[0], lock: Lock): Promise<BoardTask | undefined> {
     // Under the lock it may turn out that another one has done it meanwhile.
     const item = await this.#room.get(this.#namespace, key);
-    if (item?.value["status"] !== "open") return undefined;
+    if (item === null || !isTask(item) || item.value["status"] !== "open") return undefined;
     const { value, version } = item;
     const end = async (more: Record<string, unknown>): Promise<BoardTask> => {
       const written = await this.#room.put(
@@ -172,6 +180,8 @@ export class Board {
       for (const other of shown.after ?? [])
         results[other] = Object((await this.#room.get(this.#namespace, other))?.value["result"]);
       result = await run({ ...shown, results, signal: lock.signal });
+      if (typeof result !== "object" || result === null || Array.isArray(result))
+        throw new InvalidOptionError("result", kindOf(result), "Have the function return an object.");
     } catch (error) {
       await end({ status: "failed", error: messageOf(error).slice(0, 2000) });
       throw error;
@@ -199,4 +209,11 @@ export class Board {
   #lockOf(key: string): string {
     return JSON.stringify([...this.#namespace, key]);
   }
+}
+
+/** Whether an item of the board's namespace was put there by it. */
+function isTask({ value }: WorkspaceItem): boolean {
+  return (
+    typeof value["what"] === "string" && Array.isArray(value["after"]) && typeof value["status"] === "string"
+  );
 }

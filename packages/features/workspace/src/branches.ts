@@ -1,6 +1,7 @@
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
 import { sameValue, unionValues } from "@stratigraph/branch/internal";
-import type { ItemAddress, StoredItem, WorkspaceChange } from "@stratigraph/core/tier";
+import { kindOf } from "@stratigraph/core/internal";
+import type { ItemAddress, StoredItem, WorkspaceChange, WorkspaceState } from "@stratigraph/core/tier";
 import { isMade } from "./commitQueue.ts";
 import { noteText } from "./author.ts";
 import { versionGone } from "./follow.ts";
@@ -48,41 +49,46 @@ const mostMerges = 20;
 
 const everything: Prefixes = [[]];
 
-/** In the namespace of another workspace's name: up to which versions this one and the other have seen each other. */
-const seenNamespace = (other: string): string[] => ["", "seen", other];
-
-/** Where this workspace and another have met. */
-interface Seen {
+/** What a workspace notes of another one that it has merged, in an item that the log doesn't have. */
+interface Mark {
   /** The version of the other up to which this one has everything of it. */
-  readonly theirs: number;
-  /** The version of this one up to which the other has everything of it. */
-  readonly ours: number;
-  /** Which of the two came later. */
-  readonly last: "theirs" | "ours";
+  readonly version: number;
+  /** Larger than those of earlier merges of the two, in both directions. */
+  readonly nth: number;
 }
+
+interface Unlogged extends ItemAddress {
+  readonly version: number;
+  readonly value: Record<string, unknown>;
+}
+
+const markOf = (other: string): ItemAddress => ({ namespace: ["", "seen", other], key: "merge" });
+const originAddress: ItemAddress = { namespace: ["", "fork"], key: "origin" };
 
 /**
  * Copies the items of a workspace, as they were at a version, into a new one.
  * @throws StratigraphError "VERSION_GONE"; InvalidOptionError if there is another workspace by that name
  */
-export async function forkWorkspace(from: Parts, to: Parts, version: number): Promise<void> {
-  const key = "origin";
-  const state = await to.workspaces.log(to.name, { prefixes: everything, before: 0, limit: 1 });
-  const begun = await readOwn(to, ["", "fork"], key);
-  const isSame = begun?.["from"] === from.name && begun["version"] === version;
-  if (begun === undefined ? state.version > 0 : !isSame || begun["isDone"] === true)
+export async function forkWorkspace(from: Parts, to: Parts, at: number | undefined): Promise<void> {
+  const origin = await readUnlogged(to, originAddress);
+  // A fork that was cut short goes on: items that are there already stay.
+  const unfinished = origin?.value["from"] === from.name && origin.value["isDone"] === false;
+  const version = at ?? (unfinished ? Number(origin.value["version"]) : (await stateOf(from)).version);
+  const isSame = unfinished && origin.value["version"] === version;
+  if (!isSame && (origin !== undefined || (await stateOf(to)).version > 0))
     throw new InvalidOptionError(
       "name",
       to.name,
       "There is such a workspace already. Name the fork otherwise.",
     );
-  // A fork that was cut short goes on: items that are there already stay.
-  await putOwn(to, ["", "fork"], key, { from: from.name, version, isDone: false });
+  refuseTrimmed(from, await stateOf(from), version);
+  const note = { from: from.name, version };
+  await putUnlogged(to, originAddress, { ...note, isDone: false }, origin?.version ?? 0);
   let changes: Promise<WorkspaceChange>[] = [];
   const write = async (): Promise<void> => {
     const made = await Promise.all(changes);
     changes = [];
-    const absent = made.map(({ namespace, key: of }) => ({ namespace, key: of, version: 0 }));
+    const absent = made.map(({ namespace, key }) => ({ namespace, key, version: 0 }));
     const result = await to.queue.commit({ checks: absent, changes: made });
     if (isMade(result)) return;
     const left = made.filter((_, place) => !result.failed.includes(place));
@@ -93,12 +99,11 @@ export async function forkWorkspace(from: Parts, to: Parts, version: number): Pr
     if (changes.length === itemsPerCommit) await write();
   }
   if (changes.length > 0) await write();
-  const { trimmed } = await from.workspaces.log(from.name, { prefixes: everything, before: 0, limit: 1 });
-  if (version < trimmed) throw versionGone(from.name, version, trimmed, state.version);
-  const { version: ours } = await to.workspaces.log(to.name, { prefixes: everything, before: 0, limit: 1 });
-  await putOwn(to, seenNamespace(from.name), "merge", { theirs: version, ours, last: "theirs" });
-  await putOwn(from, seenNamespace(to.name), "merge", { theirs: ours, ours: version, last: "ours" });
-  await putOwn(to, ["", "fork"], key, { from: from.name, version, isDone: true });
+  refuseTrimmed(from, await stateOf(from), version);
+  const { version: ours } = await stateOf(to);
+  await putUnlogged(to, markOf(from.name), { version, nth: 1 });
+  await putUnlogged(from, markOf(to.name), { version: ours, nth: 0 });
+  await putUnlogged(to, originAddress, { ...note, isDone: true });
 }
 
 async function copyOf(from: Parts, to: Parts, item: StoredItem): Promise<WorkspaceChange> {
@@ -128,33 +133,23 @@ export async function mergeWorkspaces(
     throw new InvalidOptionError("resolve", resolve, 'Pass "ours", "theirs" or a function.');
   const text = noteText(agent, reason ?? `merged ${theirs.name}`.slice(0, 2000));
   for (let attempt = 0; attempt < mostMerges; attempt += 1) {
-    const seen = await seenOf(ours, theirs);
-    const { version: now } = await theirs.workspaces.log(theirs.name, {
-      prefixes: everything,
-      before: 0,
-      limit: 1,
-    });
-    const addresses = await changedSince(theirs, seen.theirs, now);
-    const sides = {
-      theirs: new PastItems(theirs, now, everything),
-      // What each side has seen of the other: the two places where they agreed.
-      met: [
-        new PastItems(theirs, seen.theirs, everything),
-        new PastItems(ours, seen.ours, everything),
-      ] as const,
-    };
+    const { own, ownVersion, other } = await marksOf(ours, theirs);
+    const { version: now } = await stateOf(theirs);
+    const past = new PastItems(theirs, now, everything);
+    // Where the two last met: what this one last had of the other, or the other of this one.
+    const [metAt, met] =
+      own.nth > other.nth
+        ? ([theirs, new PastItems(theirs, own.version, everything)] as const)
+        : ([ours, new PastItems(ours, other.version, everything)] as const);
     const conflicts: ItemConflict[] = [];
     const changes: WorkspaceChange[] = [];
     const checks: (ItemAddress & { version: number })[] = [];
-    for (const at of addresses) {
+    for (const at of await changedSince(theirs, own.version, now)) {
       const [current] = await ours.items.read([{ namespace: ["", ours.name, ...at.namespace], key: at.key }]);
-      const read = async (items: PastItems, of: Parts): Promise<Value> =>
-        valueOf(of, (await items.read([at]))[0]);
       const mine = await valueOf(ours, current && { ...current, namespace: at.namespace });
-      const other = await read(sides.theirs, theirs);
-      const [there, here] = [await read(sides.met[0], theirs), await read(sides.met[1], ours)];
-      const met = seen.last === "theirs" ? [there, here] : [here, there];
-      const merged = mergedItem(at, mine, other, met, resolve);
+      const their = await valueOf(theirs, (await past.read([at]))[0]);
+      const base = await valueOf(metAt, (await met.read([at]))[0]);
+      const merged = mergedItem(at, mine, their, base, resolve);
       if ("conflict" in merged) conflicts.push(merged.conflict);
       else if (!sameValue(merged.value, mine)) {
         checks.push({ ...at, version: current?.version ?? 0 });
@@ -166,14 +161,18 @@ export async function mergeWorkspaces(
         );
       }
     }
+    // A trim may have come before the bases were read.
+    refuseTrimmed(theirs, await stateOf(theirs), own.version);
+    refuseTrimmed(ours, await stateOf(ours), other.version);
     if (conflicts.length > 0) return { ok: false, conflicts };
-    const result = changes.length === 0 ? undefined : await ours.queue.commit({ checks, changes });
-    if (result !== undefined && !isMade(result)) continue;
-    // A process that dies here merges the same once more, which changes nothing.
-    await putOwn(ours, seenNamespace(theirs.name), "merge", { ...seen, theirs: now, last: "theirs" });
-    const other = await seenOf(theirs, ours);
-    await putOwn(theirs, seenNamespace(ours.name), "merge", { ...other, ours: now, last: "ours" });
-    return { ok: true, changed: changes.length };
+    // The mark goes along, so the same merge isn't made twice, whoever else makes it, and whatever dies.
+    const mark = await ours.coder.capture(markOf(theirs.name), {
+      version: now,
+      nth: Math.max(own.nth, other.nth) + 1,
+    })();
+    checks.push({ ...markOf(theirs.name), version: ownVersion });
+    const result = await ours.queue.commit({ checks, changes: [...changes, mark] });
+    if (isMade(result)) return { ok: true, changed: changes.length };
   }
   throw new StratigraphError(
     "VERSION_CONFLICT",
@@ -187,24 +186,26 @@ function mergedItem(
   { namespace, key }: ItemAddress,
   ours: Value,
   theirs: Value,
-  met: readonly Value[],
+  base: Value,
   resolve: MergeItemsOptions["resolve"],
 ): { value: Value } | { conflict: ItemConflict } {
   if (sameValue(ours, theirs)) return { value: ours };
-  // A side that has what the two had where they met hasn't changed it.
-  if (met.some((value) => sameValue(theirs, value))) return { value: ours };
-  if (met.some((value) => sameValue(ours, value))) return { value: theirs };
-  const base = met[0] ?? null;
+  // A side that has what the two had where they last met hasn't changed it.
+  if (sameValue(theirs, base)) return { value: ours };
+  if (sameValue(ours, base)) return { value: theirs };
   const union =
     ours === null || theirs === null
       ? { unsettled: "one side deleted it, the other changed it" }
-      : unionValues({ base: base ?? {}, ours, theirs }, { ours: "a", theirs: "b", taken: new Map() });
+      : unionValues({ base: base ?? {}, ours, theirs }, { ours: "b", theirs: "a", taken: new Map() });
   if ("value" in union) return { value: union.value as Value };
   if (resolve === "ours") return { value: ours };
   if (resolve === "theirs") return { value: theirs };
   const conflict = { namespace: [...namespace], key, base, ours, theirs, why: union.unsettled };
-  const value = resolve?.(conflict);
-  return value === undefined ? { conflict } : { value };
+  const value: unknown = resolve?.(conflict);
+  if (value === undefined) return { conflict };
+  if (typeof value !== "object" || Array.isArray(value))
+    throw new InvalidOptionError("resolve", kindOf(value), "Have it return an object, null or undefined.");
+  return { value: value as Value };
 }
 
 async function valueOf(
@@ -232,29 +233,46 @@ async function changedSince(
   }
 }
 
-async function seenOf(ours: Parts, theirs: Parts): Promise<Seen> {
-  const seen = await readOwn(ours, seenNamespace(theirs.name), "merge");
-  if (seen !== undefined) return seen as unknown as Seen;
+/** What the two note of each other. @throws InvalidOptionError */
+async function marksOf(ours: Parts, theirs: Parts): Promise<{ own: Mark; ownVersion: number; other: Mark }> {
+  const own = await readUnlogged(ours, markOf(theirs.name));
+  const other = await readUnlogged(theirs, markOf(ours.name));
+  if (own !== undefined && other !== undefined)
+    return {
+      own: own.value as unknown as Mark,
+      ownVersion: own.version,
+      other: other.value as unknown as Mark,
+    };
   throw new InvalidOptionError(
     "from",
     theirs.name,
-    `Neither is a fork of the other. A workspace can be merged with its forks: ${JSON.stringify(ours.name)} has none by this name.`,
+    `Neither is a fork of the other, or the fork isn't complete. A workspace can be merged with its forks, and they with it: ` +
+      `${JSON.stringify(ours.name)} has none by this name.`,
   );
 }
 
-/** Reads an item that the log doesn't have. */
-async function readOwn(
-  parts: Parts,
-  namespace: string[],
-  key: string,
-): Promise<Record<string, unknown> | undefined> {
-  const [item] = await parts.items.read([{ namespace: ["", parts.name, ...namespace], key }]);
-  return item && (await parts.coder.decode({ namespace, key, value: item.value }));
+async function stateOf({ workspaces, name }: Parts): Promise<WorkspaceState> {
+  return await workspaces.log(name, { prefixes: everything, before: 0, limit: 1 });
 }
 
-async function putOwn(parts: Parts, namespace: string[], key: string, value: object): Promise<void> {
-  await parts.queue.commit({
-    checks: [],
-    changes: [await parts.coder.capture({ namespace, key }, { ...value })()],
-  });
+function refuseTrimmed({ name }: Parts, { trimmed, version }: WorkspaceState, since: number): void {
+  if (since < trimmed) throw versionGone(name, since, trimmed, version);
+}
+
+/** Reads an item that the log doesn't have. */
+async function readUnlogged(parts: Parts, at: ItemAddress): Promise<Unlogged | undefined> {
+  const [item] = await parts.items.read([{ namespace: ["", parts.name, ...at.namespace], key: at.key }]);
+  if (item === undefined) return undefined;
+  return { ...at, version: item.version, value: await parts.coder.decode({ ...at, value: item.value }) };
+}
+
+/** @param ifVersion if another call wrote it meanwhile, nothing is written */
+async function putUnlogged(
+  parts: Parts,
+  at: ItemAddress,
+  value: Record<string, unknown>,
+  ifVersion?: number,
+): Promise<void> {
+  const checks = ifVersion === undefined ? [] : [{ ...at, version: ifVersion }];
+  await parts.queue.commit({ checks, changes: [await parts.coder.capture(at, value)()] });
 }

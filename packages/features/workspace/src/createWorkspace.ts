@@ -1,7 +1,7 @@
 import { InvalidOptionError, type ItemTtlOption, type TierSaver } from "@stratigraph/core";
-import { checkOptions, ttlOf, validId, type OptionNames } from "@stratigraph/core/internal";
+import { checkOptions, ttlOf, type OptionNames } from "@stratigraph/core/internal";
 import { Access } from "./access.ts";
-import { checkedText } from "./author.ts";
+import { checkedName } from "./names.ts";
 import { partsOf } from "./parts.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -40,6 +40,6 @@ export function createWorkspace(
     ttl.some((rule: { refreshOnRead?: unknown } | null) => rule?.refreshOnRead === true)
   )
     throw new InvalidOptionError("ttl", "refreshOnRead", "Only stores have it: reads change no workspace.");
-  const parts = partsOf(checkpointer, validId("name", name), { ttl: ttlOf(ttl), freezes: freeze });
-  return new Workspace(parts, Access.all, checkedText("agent", agent));
+  const parts = partsOf(checkpointer, checkedName("name", name), { ttl: ttlOf(ttl), freezes: freeze });
+  return new Workspace(parts, Access.all, agent === undefined ? undefined : checkedName("agent", agent));
 }

@@ -81,7 +81,7 @@ export function versionGone(
   return new StratigraphError(
     "VERSION_GONE",
     `Workspace ${JSON.stringify(workspace)} can't tell what came after version ${since}: ${why}. Read its items as they are, and go on from ` +
-      `there: workspace.watch({ since: await workspace.version() }).`,
+      `there: watch({ since: await workspace.version() }), or subscribe(…, { from: "first" }) to what is still there.`,
     { workspace, since, trimmed, version },
   );
 }

@@ -1,6 +1,6 @@
 export type { RoleOptions } from "./access.ts";
 export type { Author } from "./author.ts";
-export type { Board, BoardTask, NewTask, TakenTask } from "./board.ts";
+export type { Board, BoardTask, NewTask, TakenTask, WorkOptions } from "./board.ts";
 export type { ItemConflict, MergedItems, MergeItemsOptions } from "./branches.ts";
 export type { ChangeOptions } from "./changeOptions.ts";
 export { createWorkspace, type WorkspaceOptions } from "./createWorkspace.ts";

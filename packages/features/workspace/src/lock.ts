@@ -43,14 +43,22 @@ export class Lock {
   /** @internal What has to hold when a guarded write is made. */
   readonly checks: readonly VersionCheck[];
   readonly #ended: AbortController;
+  /** The workspace whose lock it is. */
+  readonly #queue: Parts["queue"];
 
   /** @internal */
-  constructor(checks: readonly VersionCheck[], ended: AbortController) {
+  constructor(checks: readonly VersionCheck[], ended: AbortController, queue: Parts["queue"]) {
+    this.#queue = queue;
     this.checks = checks;
     this.keys = checks.map(({ key }) => key);
     this.token = Math.max(...checks.map(({ version }) => version));
     this.signal = ended.signal;
     this.#ended = ended;
+  }
+
+  /** @internal Whether it is a lock of the workspace that has this queue. */
+  static isOf(lock: unknown, queue: Parts["queue"]): lock is Lock {
+    return typeof lock === "object" && lock !== null && #queue in lock && lock.#queue === queue;
   }
 
   /** @internal Notes that another may hold it. */
@@ -64,6 +72,13 @@ export class Lock {
     this.#ended.abort(error);
     return error;
   }
+}
+
+/** What has to hold for a write under a lock. @throws InvalidOptionError if it isn't one of this workspace */
+export function checksOf(lock: unknown, { queue, name }: Parts): readonly VersionCheck[] {
+  if (Lock.isOf(lock, queue)) return lock.checks;
+  const advice = `Pass what lock() of workspace ${JSON.stringify(name)} gives to its function.`;
+  throw new InvalidOptionError("lock", kindOf(lock), advice);
 }
 
 /** Runs work under locks. All are taken in one commit, so holders never wait for each other. */
@@ -80,13 +95,19 @@ export async function withLock<T>(
   const { ttl = "30s", waitFor = "1m", signal } = options;
   const ttlMs = waitMsOf("ttl", ttl);
   if (ttlMs < 100) throw new InvalidOptionError("ttl", ttl, 'Pass at least "100ms".');
-  const names = [...new Set(typeof keys === "string" ? [keys] : keys)].map((key) => validId("keys", key));
+  if (typeof keys !== "string" && !Array.isArray(keys))
+    throw new InvalidOptionError("keys", kindOf(keys), "Pass a key or a list of keys.");
+  const names = [...new Set<unknown>(typeof keys === "string" ? [keys] : keys)].map((key) =>
+    validId("keys", key),
+  );
   if (names.length === 0) throw new InvalidOptionError("keys", "no keys", "Name at least one lock.");
   const ended = new AbortController();
   const taken = await take(parts, agent, names, ttlMs, waitMsOf("waitFor", waitFor), signal);
-  const lock = new Lock(taken.checks, ended);
+  const lock = new Lock(taken.checks, ended, parts.queue);
   const onAbort = (): void => ended.abort(signal!.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
+  // It may have been aborted while the lock was being taken.
+  if (signal?.aborted === true) onAbort();
   const done = new AbortController();
   const renewing = renew(parts, lock, ttlMs, taken.atMs, done.signal);
   let isLost = false;

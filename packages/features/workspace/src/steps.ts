@@ -5,13 +5,13 @@ import {
   checkOptions,
   kindOf,
   ttlOf,
-  validId,
   type ItemValue,
   type OptionNames,
 } from "@stratigraph/core/internal";
 import type { Duration } from "@stratigraph/core";
 import type { ItemAddress, VersionCheck, WorkspaceChange } from "@stratigraph/core/tier";
 import { inboxNamespace, topicNamespace, type Access } from "./access.ts";
+import { checkedName } from "./names.ts";
 import type { Parts } from "./parts.ts";
 
 /** A step of {@link Workspace.transact}: has one of these fields. */
@@ -67,8 +67,8 @@ export function checkedStep(parts: Parts, access: Access, field: string, step: S
   if ("publish" in step || "send" in step) {
     const [namespace, body] =
       "publish" in step
-        ? [topicNamespace(validId(`${field}.publish.topic`, step.publish.topic)), step.publish.body]
-        : [inboxNamespace(validId(`${field}.send.to`, step.send.to)), step.send.body];
+        ? [topicNamespace(checkedName(`${field}.publish.topic`, step.publish.topic)), step.publish.body]
+        : [inboxNamespace(checkedName(`${field}.send.to`, step.send.to)), step.send.body];
     access.mayPublish(namespace);
     const at = { namespace, key: "" };
     const captured = captureOf(parts, at, "body", body);

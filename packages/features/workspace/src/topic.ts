@@ -1,10 +1,11 @@
-import { checkedCount, checkOptions, kindOf, validId, type OptionNames } from "@stratigraph/core/internal";
+import { checkedCount, checkOptions, kindOf, type OptionNames } from "@stratigraph/core/internal";
 import { InvalidOptionError } from "@stratigraph/core";
 import type { LoggedChange, StoredItem } from "@stratigraph/core/tier";
 import type { Access } from "./access.ts";
 import type { Author } from "./author.ts";
 import { isMade } from "./commitQueue.ts";
 import { follow } from "./follow.ts";
+import { checkedName } from "./names.ts";
 import { noteIn, valueIn, type Parts } from "./parts.ts";
 import type { ChangeOptions } from "./changeOptions.ts";
 
@@ -48,7 +49,7 @@ export class Topic {
     this.#access = access;
     this.#namespace = namespace;
     this.#publish = publish;
-    validId("topic", namespace.at(-1));
+    checkedName("topic", namespace.at(-1));
   }
 
   /** Adds a message. To announce a change with the change, use a step of {@link Workspace.transact}. Returns the message's version. */
@@ -66,7 +67,7 @@ export class Topic {
     checkOptions("subscribe", options, subscribeOptionNames);
     const { from, signal } = options;
     this.#access.maySubscribe(this.#namespace);
-    const offset = new Offset(this.#parts, this.#namespace, validId("subscriber", subscriber));
+    const offset = new Offset(this.#parts, this.#namespace, checkedName("subscriber", subscriber));
     const since = await this.#since(from, offset);
     for await (const entry of follow(this.#parts, [this.#namespace], since, signal))
       yield { ...(await this.#message(entry)), ack: async () => await offset.advance(entry.version) };

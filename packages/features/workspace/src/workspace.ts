@@ -26,11 +26,12 @@ import { forkWorkspace, mergeWorkspaces, type MergedItems, type MergeItemsOption
 import { Board } from "./board.ts";
 import type { ChangeOptions } from "./changeOptions.ts";
 import { type Access, inboxNamespace, topicNamespace, type RoleOptions } from "./access.ts";
-import { checkedText, noteText, type Author } from "./author.ts";
+import { checkedName } from "./names.ts";
+import { noteText, type Author } from "./author.ts";
 import { isMade } from "./commitQueue.ts";
 import { freeze } from "./freeze.ts";
 import { follow, versionGone } from "./follow.ts";
-import { heldLocks, withLock, type HeldLock, type Lock, type LockOptions } from "./lock.ts";
+import { checksOf, heldLocks, withLock, type HeldLock, type Lock, type LockOptions } from "./lock.ts";
 import { noteIn, otherParts, valueIn, type Parts } from "./parts.ts";
 import { PastItems } from "./pastItems.ts";
 import { checkedStep, type CheckedStep, type Step } from "./steps.ts";
@@ -224,7 +225,8 @@ export class Workspace {
       checkedStep(this.#parts, this.#access, `steps[${place}]`, step),
     );
     refuseTwice(checked);
-    const locks = lock === undefined ? [] : lock.checks;
+    const locks = lock === undefined ? [] : checksOf(lock, this.#parts);
+    if (checked.length === 0 && locks.length === 0) return { ok: true, versions: [] };
     const result = await this.#commit(checked, locks, reason);
     if (isMade(result)) {
       let nth = 0;
@@ -268,7 +270,7 @@ export class Workspace {
         throw versionGone(this.name, after, trimmed, version);
       for (const entry of entries) {
         if (signal?.aborted === true) return;
-        yield await this.#event(entry);
+        if (prefix === undefined || entry.kind !== "message") yield await this.#event(entry);
       }
       if (!more) return;
       after = entries.at(-1)!.version;
@@ -283,7 +285,8 @@ export class Workspace {
   async *watch({ since, prefix, signal }: LogOptions = {}): AsyncGenerator<WorkspaceEvent> {
     const prefixes = this.#logged(prefix);
     const from = since === undefined ? await this.version() : checkedCount("since", since, 0);
-    for await (const entry of follow(this.#parts, prefixes, from, signal)) yield await this.#event(entry);
+    for await (const entry of follow(this.#parts, prefixes, from, signal))
+      if (prefix === undefined || entry.kind !== "message") yield await this.#event(entry);
   }
 
   /**
@@ -305,8 +308,8 @@ export class Workspace {
   ): Promise<Workspace> {
     checkOptions("fork", options, { at: true });
     this.#access.mayDo("fork()");
-    const to = otherParts(this.#parts, validId("name", name));
-    const at = options.at === undefined ? await this.version() : (await this.at(options.at)).version;
+    const to = otherParts(this.#parts, checkedName("name", name));
+    const at = options.at === undefined ? undefined : (await this.at(options.at)).version;
     await forkWorkspace(this.#parts, to, at);
     return new Workspace(to, this.#access, this.#agent);
   }
@@ -321,7 +324,7 @@ export class Workspace {
     this.#access.mayDo("merge()");
     return await mergeWorkspaces(
       this.#parts,
-      otherParts(this.#parts, validId("from", from)),
+      otherParts(this.#parts, checkedName("from", from)),
       this.#agent,
       options,
     );
@@ -355,7 +358,7 @@ export class Workspace {
 
   /** Messages to one agent. Default: to the agent of this handle. */
   inbox(agent: string | undefined = this.#agent): Topic {
-    const to = checkedText("agent", agent);
+    const to = agent === undefined ? undefined : checkedName("agent", agent);
     if (to === undefined) throw new InvalidOptionError("agent", agent, "Name the agent whose inbox it is.");
     return this.#topic(inboxNamespace(to), (body) => ({ send: { to, body } }));
   }
@@ -379,10 +382,10 @@ export class Workspace {
    */
   async lock<T>(
     keys: string | readonly string[],
-    options: LockOptions,
+    options: LockOptions | undefined,
     work: (lock: Lock) => T | Promise<T>,
   ): Promise<T> {
-    return await withLock(this.#parts, this.#agent, keys, options, work);
+    return await withLock(this.#parts, this.#agent, keys, options ?? {}, work);
   }
 
   /** Tasks of several agents. They are items of a namespace, which a role has to be able to read and write. */
@@ -409,7 +412,7 @@ export class Workspace {
 
   /** The part of this workspace that a role may use, as a handle of its own. What it does is marked with the role as its agent. */
   as(role: string, options: RoleOptions = {}): Workspace {
-    const agent = checkedText("agent", role)!;
+    const agent = checkedName("role", role);
     return new Workspace(this.#parts, this.#access.as(agent, options), agent);
   }
 
@@ -427,7 +430,7 @@ export class Workspace {
     for (;;) {
       const removed = await this.#parts.workspaces.trim(this.name, Math.min(last, state.version));
       trimmed += removed;
-      if (removed < 1000) return trimmed;
+      if (removed === 0) return trimmed;
     }
   }
 

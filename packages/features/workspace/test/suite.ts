@@ -1,6 +1,7 @@
 // long file: what users expect of a workspace, one short story after another
 import { randomUUID } from "node:crypto";
 import type { TierSaver } from "@stratigraph/core";
+import type { WorkspaceKeeper } from "@stratigraph/core/tier";
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
 import {
@@ -84,6 +85,12 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
         return { sum: Number(value?.["sum"] ?? 0) + 1 };
       });
       expect((await other.get(["counters"], "overtaken"))!.value).toEqual({ sum: 11 });
+      // An update of the item within its own update doesn't wait for itself.
+      await ws.update(["counters"], "nested", async () => {
+        await ws.update(["counters"], "nested", (value) => (value === undefined ? { sum: 1 } : undefined));
+        return { sum: 2 };
+      });
+      expect((await ws.get(["counters"], "nested"))!.value).toEqual({ sum: 2 });
       const failing = ws.update(["counters"], "c", () => {
         throw new Error("no");
       });
@@ -289,7 +296,11 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       const past = await critic.at(await ws.version());
       expect(await past.get(["plans"], "k")).toBeNull();
       expect((await past.search([])).length).toBe(2);
-      const lesser = critic.as("lesser", { read: [[]], write: [["facts"]] });
+      const lesser = critic.as("critic", { read: [[]], write: [["facts"]] });
+      expect(() => critic.as("anna")).toThrow(
+        expect.objectContaining({ data: expect.objectContaining({ field: "role" }) }),
+      );
+      expect(() => ws.as(undefined as never)).toThrow(expect.objectContaining({ code: "INVALID_ADDRESS" }));
       expect(await lesser.get(["plans"], "k")).toBeNull();
       await expect(lesser.put(["facts"], "k", {})).rejects.toMatchObject({ code: "ACCESS_DENIED" });
     });
@@ -397,7 +408,7 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       const values = async (at: Workspace): Promise<unknown> =>
         Object.fromEntries((await at.search([])).map(({ key, value }) => [key, value]));
       expect(await values(ws)).toEqual({
-        days: { list: ["Rome", "Pisa", "Siena"], hotel: "B" },
+        days: { list: ["Rome", "Siena", "Pisa"], hotel: "B" },
         new: { n: 1 },
         mine: { n: 2 },
       });
@@ -405,16 +416,72 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       // The other way round, and back: nothing is added twice.
       expect(await fork.merge(ws.name)).toEqual({ ok: true, changed: 2 });
       expect(await values(fork)).toEqual(await values(ws));
-      await fork.put(["plan"], "days", { list: ["Rome", "Pisa", "Siena", "Bari"], hotel: "B" });
-      await ws.put(["plan"], "days", { list: ["Rome", "Pisa", "Siena", "Lucca"], hotel: "B" });
+      await fork.put(["plan"], "days", { list: ["Rome", "Siena", "Pisa", "Bari"], hotel: "B" });
+      await ws.put(["plan"], "days", { list: ["Rome", "Siena", "Pisa", "Lucca"], hotel: "B" });
       expect(await ws.merge(name, { reason: "back" })).toEqual({ ok: true, changed: 1 });
       const days = (await ws.get(["plan"], "days"))!;
-      expect(days.value["list"]).toEqual(["Rome", "Pisa", "Siena", "Lucca", "Bari"]);
+      expect(days.value["list"]).toEqual(["Rome", "Siena", "Pisa", "Bari", "Lucca"]);
       expect(days).toMatchObject({ reason: "back", author: { agent: "anna" } });
       await expect(ws.fork(name)).rejects.toMatchObject({ data: { field: "name" } });
       const { ws: stranger } = await open();
       await expect(ws.merge(stranger.name)).rejects.toMatchObject({ data: { field: "from" } });
       await expect(stranger.at(then)).rejects.toMatchObject({ data: { field: "at" } });
+    });
+
+    test("merged again and again, in both directions: what one side undid or deleted stays so, what both added is there once", async () => {
+      const { ws } = await open();
+      await ws.put(["x"], "list", { all: ["0"] });
+      await ws.put(["x"], "on", { on: false });
+      const fork = await ws.fork(`${ws.name}-f`);
+      await fork.put(["x"], "new", { v: 1 });
+      await fork.put(["x"], "on", { on: true });
+      await ws.merge(fork.name);
+      await ws.delete(["x"], "new");
+      await ws.put(["x"], "on", { on: false });
+      expect(await fork.merge(ws.name)).toEqual({ ok: true, changed: 2 });
+      expect(await fork.get(["x"], "new")).toBeNull();
+      expect((await fork.get(["x"], "on"))!.value).toEqual({ on: false });
+      const add = async (at: Workspace, what: string): Promise<unknown> =>
+        await at.update(["x"], "list", (value) => ({ all: [...(value!["all"] as string[]), what] }));
+      for (const round of ["1", "2", "3"]) {
+        await Promise.all([add(ws, `a${round}`), add(fork, `b${round}`)]);
+        await Promise.all([ws.merge(fork.name), ws.merge(fork.name), ws.merge(fork.name)]);
+        await Promise.all([add(ws, `A${round}`), add(fork, `B${round}`)]);
+        expect(await fork.merge(ws.name)).toEqual({ ok: true, changed: 1 });
+      }
+      await ws.merge(fork.name);
+      const [mine, theirs] = [await ws.get(["x"], "list"), await fork.get(["x"], "list")];
+      expect(mine!.value).toEqual(theirs!.value);
+      const all = mine!.value["all"] as string[];
+      expect(all.toSorted()).toEqual(
+        ["0", ...["1", "2", "3"].flatMap((n) => [`a${n}`, `b${n}`, `A${n}`, `B${n}`])].toSorted(),
+      );
+      await add(ws, "late");
+      await add(fork, "late too");
+      await ws.trim((await ws.version()) + 1);
+      await expect(ws.merge(fork.name)).rejects.toMatchObject({ code: "VERSION_GONE" });
+    });
+
+    test("a fork that was cut short is completed by the same call, though the workspace went on", async () => {
+      const { ws } = await open();
+      const { saver } = await opened!;
+      await ws.transact(
+        Array.from({ length: 500 }, (_, n) => ({ put: { namespace: ["a"], key: `k${n}`, value: { n } } })),
+      );
+      const { workspaces } = saver.tier as unknown as WorkspaceKeeper;
+      const commit = workspaces.commit.bind(workspaces);
+      let left = 3;
+      workspaces.commit = async (...args) => {
+        if ((left -= 1) < 0) throw new Error("the disk is full");
+        return await commit(...args);
+      };
+      await expect(ws.fork(`${ws.name}-f`)).rejects.toThrow("the disk is full");
+      workspaces.commit = commit;
+      await expect(ws.merge(`${ws.name}-f`)).rejects.toMatchObject({ data: { field: "from" } });
+      await ws.put(["a"], "k0", { n: "later" });
+      const fork = await ws.fork(`${ws.name}-f`);
+      expect(await fork.search(["a"], { limit: 1000 })).toHaveLength(500);
+      expect((await fork.get(["a"], "k0"))!.value).toEqual({ n: 0 });
     });
 
     test("what can't be united is a conflict, and then nothing is merged", async () => {
@@ -496,6 +563,13 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
         [() => ws.topic("t").publish("hi" as never), "body"],
         [() => all(ws.topic("t").subscribe("s", { from: "last" as never })), "from"],
         [() => ws.lock([], {}, () => {}), "keys"],
+        [() => ws.lock(5 as never, {}, () => {}), "keys"],
+        [() => ws.put(["a"], "k", {}, { lock: { checks: [] } as never }), "lock"],
+        [async () => ws.fork("a\0b"), "name"],
+        [async () => ws.topic("t\0x").publish({}), "topic"],
+        [() => ws.send("b\0x", {}), "agent"],
+        [() => ws.send("b".repeat(501), {}), "agent"],
+        [async () => createWorkspace((await opened!).saver, "v\0b"), "name"],
         [() => ws.lock("a", { ttl: "1ms" }, () => {}), "ttl"],
         [() => all(ws.watch({ since: -1 })), "since"],
       ] as const)
