@@ -44,11 +44,11 @@ export class Lock {
   readonly checks: readonly VersionCheck[];
   readonly #ended: AbortController;
   /** The workspace whose lock it is. */
-  readonly #queue: Parts["queue"];
+  readonly #workspace: string;
 
   /** @internal */
-  constructor(checks: readonly VersionCheck[], ended: AbortController, queue: Parts["queue"]) {
-    this.#queue = queue;
+  constructor(checks: readonly VersionCheck[], ended: AbortController, workspace: string) {
+    this.#workspace = workspace;
     this.checks = checks;
     this.keys = checks.map(({ key }) => key);
     this.token = Math.max(...checks.map(({ version }) => version));
@@ -56,9 +56,9 @@ export class Lock {
     this.#ended = ended;
   }
 
-  /** @internal Whether it is a lock of the workspace that has this queue. */
-  static isOf(lock: unknown, queue: Parts["queue"]): lock is Lock {
-    return typeof lock === "object" && lock !== null && #queue in lock && lock.#queue === queue;
+  /** @internal Whether it is a lock of this workspace. */
+  static isOf(lock: unknown, workspace: string): lock is Lock {
+    return typeof lock === "object" && lock !== null && #workspace in lock && lock.#workspace === workspace;
   }
 
   /** @internal Notes that another may hold it. */
@@ -75,8 +75,8 @@ export class Lock {
 }
 
 /** What has to hold for a write under a lock. @throws InvalidOptionError if it isn't one of this workspace */
-export function checksOf(lock: unknown, { queue, name }: Parts): readonly VersionCheck[] {
-  if (Lock.isOf(lock, queue)) return lock.checks;
+export function checksOf(lock: unknown, { name }: Parts): readonly VersionCheck[] {
+  if (Lock.isOf(lock, name)) return lock.checks;
   const advice = `Pass what lock() of workspace ${JSON.stringify(name)} gives to its function.`;
   throw new InvalidOptionError("lock", kindOf(lock), advice);
 }
@@ -103,7 +103,7 @@ export async function withLock<T>(
   if (names.length === 0) throw new InvalidOptionError("keys", "no keys", "Name at least one lock.");
   const ended = new AbortController();
   const taken = await take(parts, agent, names, ttlMs, waitMsOf("waitFor", waitFor), signal);
-  const lock = new Lock(taken.checks, ended, parts.queue);
+  const lock = new Lock(taken.checks, ended, parts.name);
   const onAbort = (): void => ended.abort(signal!.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   // It may have been aborted while the lock was being taken.
