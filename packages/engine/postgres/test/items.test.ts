@@ -1,9 +1,11 @@
 import { PostgresSaver, type PostgresTier } from "@stratigraph/postgres";
 import { randomBytes } from "node:crypto";
+import pg from "pg";
 import { FakeEmbeddings } from "@langchain/core/utils/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { query } from "../../../../test/servers/postgres.ts";
 import { embeddedFolder, freshDatabase } from "../../../../test/servers/shared.ts";
+import { newestItems } from "../../core/src/items/newestItems.ts";
 import { testStore } from "../../../tools/testing/src/store/testStore.ts";
 import { countedPool } from "./support/countedPool.ts";
 
@@ -70,6 +72,42 @@ test("a get, a put, a search and a listing are one statement each, a batch of ma
   ]);
   expect(await costOf(() => store.batch(many))).toBe(2);
   await counted.pool.end();
+});
+
+test("a search finds an item whose change was under way, with an earlier version, while it read", async () => {
+  const { schema, saver, other } = await openPair();
+  const store = saver.store();
+  const at = (key: string) => ({ namespace: ["a"], key, value: {} });
+  await store.batch(["slow", ...Array.from({ length: 200 }, (_, n) => `k${n}`)].map(at));
+  // The change of one item waits, with its new version, until the lock is free.
+  const [first] = await query(database.url, `select min(version) as version from ${schema}.items`);
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query("select pg_advisory_lock(4711)");
+  await query(
+    database.url,
+    `create function ${schema}.wait() returns trigger language plpgsql as
+       $$ begin perform pg_advisory_xact_lock(4711); return new; end $$;
+     create trigger waits before update on ${schema}.items
+        for each row when (old.version = ${String(first!["version"])}) execute function ${schema}.wait()`,
+  );
+  const slow = other.store().put(["a"], "slow", { changed: true });
+  const waiting = "select 1 from pg_locks where locktype = 'advisory' and objid = 4711 and not granted";
+  while ((await query(database.url, waiting)).length === 0);
+  await store.put(["a"], "k0", {});
+  const found: string[] = [];
+  for await (const { key } of newestItems(
+    (saver.tier as PostgresTier).items,
+    { prefixes: [["a"]], tests: [] },
+    64,
+  )) {
+    if (found.push(key) !== 1) continue;
+    await client.query("select pg_advisory_unlock(4711)");
+    await slow;
+  }
+  await client.end();
+  expect(found).toContain("slow");
+  expect(found).toHaveLength(201);
 });
 
 test("batches that put and delete the same items in different orders don't wait for each other in a circle", async () => {
