@@ -1,3 +1,4 @@
+// long file: what is particular to PostgreSQL in a store, one short story after another
 import { PostgresSaver, type PostgresTier } from "@stratigraph/postgres";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
