@@ -62,7 +62,10 @@ const inputs: Readonly<Record<string, readonly object[]>> = {
   health: [{}],
 };
 
-const reading = operations.filter(({ effect }) => effect === "read").map(({ name }) => name);
+// Those of workspaces read no thread, and these tiers keep no workspaces.
+const reading = operations
+  .filter(({ name, effect }) => effect === "read" && !name.startsWith("workspace-"))
+  .map(({ name }) => name);
 
 test.each(reading)("%s changes no tier", async (name) => {
   const { saver, tiers, isArchived, changes } = await stack();
