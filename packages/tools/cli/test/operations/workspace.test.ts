@@ -87,7 +87,7 @@ test("show: value, author and reason, now and before; a part, cut where it is lo
     await ran("workspace-show", { workspace: "trip", item, ...input }, saver);
   const now = await shows("plan.days");
   expect(now.output).toMatchObject({ version: versions[2], value: { value: { cities: ["Rome"] } } });
-  expect(now.text).toMatch(/^plan\.days {2}version \d+ .*\nby {2}critic\nreason {2}Bern was shut\nfirst put/);
+  expect(now.text).toMatch(/^plan\.days {2}version \d+ .*\nby {2}critic\nreason {2}Bern was shut\n/);
   const before = await shows("plan.days", { at: versions[0], path: "cities[0]" });
   expect(before.output).toMatchObject({ author: { agent: "planner" }, value: { value: "Bern" } });
   expect((await shows('files["/notes.md"]')).text).toContain("pack light");
