@@ -115,6 +115,16 @@ export const workspaceMutants: readonly Mutant[] = [
     name: "is united when it is merged",
   },
   {
+    id: "ws13",
+    kind: "guard",
+    what: "two forks by one name, begun at the same time, copy into each other",
+    file: `${src}/branches.ts`,
+    find: "isDone: false }, origin?.version ?? 0)))",
+    replace: "isDone: false })))",
+    tests,
+    name: "of two forks by one name",
+  },
+  {
     id: "ws12",
     kind: "guard",
     what: "the same task is done by two agents",

@@ -1,7 +1,6 @@
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
+import { checkedLabels, checkOptions, kindOf, type OptionNames } from "@stratigraph/core/internal";
 import { checkedName } from "./names.ts";
-import { checkedLabels, checkOptions, type OptionNames } from "@stratigraph/core/internal";
-import { kindOf } from "@stratigraph/core/internal";
 import { commonPrefixes, isWithin, type Prefixes } from "./workspaceItems.ts";
 
 /** What a role may see and change. What isn't named is hidden from it. */

@@ -1,8 +1,7 @@
 import { InvalidOptionError, StratigraphError, type Duration } from "@stratigraph/core";
 import { checkOptions, kindOf, messageOf, validId } from "@stratigraph/core/internal";
 import type { Author } from "./author.ts";
-import type { HeldLock } from "./lock.ts";
-import type { Lock, LockOptions } from "./lock.ts";
+import type { HeldLock, Lock, LockOptions } from "./lock.ts";
 import type { PutOptions, WorkspaceItem, Written } from "./workspaceItem.ts";
 
 /** What is to be done. */

@@ -5,7 +5,7 @@ import type { ItemAddress, StoredItem, WorkspaceChange, WorkspaceState } from "@
 import { isMade } from "./commitQueue.ts";
 import { noteText } from "./author.ts";
 import { versionGone } from "./follow.ts";
-import { valueIn, type Parts } from "./parts.ts";
+import { logPages, putUnlogged, readUnlogged, stateOf, valueIn, type Parts } from "./parts.ts";
 import { PastItems } from "./pastItems.ts";
 import type { Prefixes } from "./workspaceItems.ts";
 
@@ -57,11 +57,6 @@ interface Mark {
   readonly nth: number;
 }
 
-interface Unlogged extends ItemAddress {
-  readonly version: number;
-  readonly value: Record<string, unknown>;
-}
-
 const markOf = (other: string): ItemAddress => ({ namespace: ["", "seen", other], key: "merge" });
 const originAddress: ItemAddress = { namespace: ["", "fork"], key: "origin" };
 
@@ -75,15 +70,11 @@ export async function forkWorkspace(from: Parts, to: Parts, at: number | undefin
   const unfinished = origin?.value["from"] === from.name && origin.value["isDone"] === false;
   const version = at ?? (unfinished ? Number(origin.value["version"]) : (await stateOf(from)).version);
   const isSame = unfinished && origin.value["version"] === version;
-  if (!isSame && (origin !== undefined || (await stateOf(to)).version > 0))
-    throw new InvalidOptionError(
-      "name",
-      to.name,
-      "There is such a workspace already. Name the fork otherwise.",
-    );
+  if (!isSame && (origin !== undefined || (await stateOf(to)).version > 0)) throw taken(to);
   refuseTrimmed(from, await stateOf(from), version);
   const note = { from: from.name, version };
-  await putUnlogged(to, originAddress, { ...note, isDone: false }, origin?.version ?? 0);
+  if (!(await putUnlogged(to, originAddress, { ...note, isDone: false }, origin?.version ?? 0)))
+    throw taken(to);
   let changes: Promise<WorkspaceChange>[] = [];
   const write = async (): Promise<void> => {
     const made = await Promise.all(changes);
@@ -104,6 +95,10 @@ export async function forkWorkspace(from: Parts, to: Parts, at: number | undefin
   await putUnlogged(to, markOf(from.name), { version, nth: 1 });
   await putUnlogged(from, markOf(to.name), { version: ours, nth: 0 });
   await putUnlogged(to, originAddress, { ...note, isDone: true });
+}
+
+function taken({ name }: Parts): InvalidOptionError {
+  return new InvalidOptionError("name", name, "There is such a workspace already. Name the fork otherwise.");
 }
 
 async function copyOf(from: Parts, to: Parts, item: StoredItem): Promise<WorkspaceChange> {
@@ -144,15 +139,21 @@ export async function mergeWorkspaces(
     const conflicts: ItemConflict[] = [];
     const changes: WorkspaceChange[] = [];
     const checks: (ItemAddress & { version: number })[] = [];
-    for (const at of await changedSince(theirs, own.version, now)) {
-      const [current] = await ours.items.read([{ namespace: ["", ours.name, ...at.namespace], key: at.key }]);
-      const mine = await valueOf(ours, current && { ...current, namespace: at.namespace });
-      const their = await valueOf(theirs, (await past.read([at]))[0]);
-      const base = await valueOf(metAt, (await met.read([at]))[0]);
+    const addresses = await changedSince(theirs, own.version, now);
+    const within = addresses.map(({ namespace, key }) => ({ namespace: ["", ours.name, ...namespace], key }));
+    const [current, changed, bases] = await Promise.all([
+      ours.items.read(within),
+      past.read(addresses),
+      met.read(addresses),
+    ]);
+    for (const [nth, at] of addresses.entries()) {
+      const mine = await valueOf(ours, at, current[nth]);
+      const their = await valueOf(theirs, at, changed[nth]);
+      const base = await valueOf(metAt, at, bases[nth]);
       const merged = mergedItem(at, mine, their, base, resolve);
       if ("conflict" in merged) conflicts.push(merged.conflict);
       else if (!sameValue(merged.value, mine)) {
-        checks.push({ ...at, version: current?.version ?? 0 });
+        checks.push({ ...at, version: current[nth]?.version ?? 0 });
         const note = await ours.coder.note(at, text);
         changes.push(
           merged.value === null
@@ -208,29 +209,20 @@ function mergedItem(
   return { value: value as Value };
 }
 
-async function valueOf(
-  parts: Parts,
-  item: (ItemAddress & Pick<StoredItem, "value">) | undefined,
-): Promise<Value> {
-  return item === undefined ? null : ((await valueIn(parts, item)) ?? null);
+async function valueOf(parts: Parts, at: ItemAddress, item: StoredItem | undefined): Promise<Value> {
+  return (item && (await valueIn(parts, { ...at, value: item.value }))) ?? null;
 }
 
 /** The addresses of items that changed after a version, up to another, each once. */
-async function changedSince(
-  { workspaces, name }: Parts,
-  since: number,
-  upTo: number,
-): Promise<ItemAddress[]> {
+async function changedSince(parts: Parts, since: number, upTo: number): Promise<ItemAddress[]> {
   const found = new Map<string, ItemAddress>();
-  for (let after = since; ;) {
-    const query = { prefixes: everything, after, before: upTo + 1, limit: 500 };
-    const { entries, more, trimmed, version } = await workspaces.log(name, query);
-    if (since < trimmed || since > version) throw versionGone(name, since, trimmed, version);
+  const query = { prefixes: everything, after: since, before: upTo + 1, limit: 500 };
+  for await (const { entries, trimmed, version } of logPages(parts, query)) {
+    if (since < trimmed || since > version) throw versionGone(parts.name, since, trimmed, version);
     for (const { namespace, key, kind } of entries)
       if (kind !== "message") found.set(JSON.stringify([...namespace, key]), { namespace, key });
-    if (!more || entries.length === 0) return [...found.values()];
-    after = entries.at(-1)!.version;
   }
+  return [...found.values()];
 }
 
 /** What the two note of each other. @throws InvalidOptionError */
@@ -251,28 +243,6 @@ async function marksOf(ours: Parts, theirs: Parts): Promise<{ own: Mark; ownVers
   );
 }
 
-async function stateOf({ workspaces, name }: Parts): Promise<WorkspaceState> {
-  return await workspaces.log(name, { prefixes: everything, before: 0, limit: 1 });
-}
-
 function refuseTrimmed({ name }: Parts, { trimmed, version }: WorkspaceState, since: number): void {
   if (since < trimmed) throw versionGone(name, since, trimmed, version);
-}
-
-/** Reads an item that the log doesn't have. */
-async function readUnlogged(parts: Parts, at: ItemAddress): Promise<Unlogged | undefined> {
-  const [item] = await parts.items.read([{ namespace: ["", parts.name, ...at.namespace], key: at.key }]);
-  if (item === undefined) return undefined;
-  return { ...at, version: item.version, value: await parts.coder.decode({ ...at, value: item.value }) };
-}
-
-/** @param ifVersion if another call wrote it meanwhile, nothing is written */
-async function putUnlogged(
-  parts: Parts,
-  at: ItemAddress,
-  value: Record<string, unknown>,
-  ifVersion?: number,
-): Promise<void> {
-  const checks = ifVersion === undefined ? [] : [{ ...at, version: ifVersion }];
-  await parts.queue.commit({ checks, changes: [await parts.coder.capture(at, value)()] });
 }

@@ -1,8 +1,17 @@
 import { InvalidOptionError, type Tier, type TierSaver } from "@stratigraph/core";
 import { keepsItems, keepsWorkspaces, type ItemCoder, type ItemTtl } from "@stratigraph/core/internal";
-import type { ItemAddress, Items, LoggedChange, StoredItem, WorkspaceStorage } from "@stratigraph/core/tier";
+import type {
+  ItemAddress,
+  Items,
+  LoggedChange,
+  LogPage,
+  LogQuery,
+  StoredItem,
+  WorkspaceState,
+  WorkspaceStorage,
+} from "@stratigraph/core/tier";
 import { noteOf, type Note } from "./author.ts";
-import { CommitQueue } from "./commitQueue.ts";
+import { CommitQueue, isMade } from "./commitQueue.ts";
 import { freeze } from "./freeze.ts";
 import { Turns } from "./turns.ts";
 
@@ -76,4 +85,57 @@ export async function valueIn(
   if (value === undefined) return undefined;
   const decoded = await coder.decode({ ...change, value });
   return freezes ? freeze(decoded) : decoded;
+}
+
+/** What is told of every change and message: when, by whom and why, and its value. */
+export async function toldOf(parts: Parts, change: LoggedChange): Promise<Told> {
+  const [{ author, reason }, value] = await Promise.all([noteIn(parts, change), valueIn(parts, change)]);
+  const told = { version: change.version, at: new Date(change.atMs), author };
+  return { told: { ...told, ...(reason !== undefined && { reason }) }, value };
+}
+
+interface Told {
+  readonly told: Note & { readonly version: number; readonly at: Date };
+  readonly value: Record<string, unknown> | undefined;
+}
+
+/** The log's newest version, and up to which it was trimmed. */
+export async function stateOf({ workspaces, name }: Parts): Promise<WorkspaceState> {
+  return await workspaces.log(name, { prefixes: [[]], before: 0, limit: 1 });
+}
+
+/** The pages of a log, from the first to the last. */
+export async function* logPages({ workspaces, name }: Parts, query: LogQuery): AsyncGenerator<LogPage> {
+  for (let next = query; ;) {
+    const page = await workspaces.log(name, next);
+    yield page;
+    const last = page.entries.at(-1);
+    if (!page.more || last === undefined) return;
+    next = { ...query, [query.newestFirst === true ? "before" : "after"]: last.version };
+  }
+}
+
+/** Reads an item that the log doesn't have. */
+export async function readUnlogged(
+  { items, coder, name }: Parts,
+  at: ItemAddress,
+): Promise<{ readonly version: number; readonly value: Record<string, unknown> } | undefined> {
+  const [item] = await items.read([{ namespace: ["", name, ...at.namespace], key: at.key }]);
+  if (item === undefined) return undefined;
+  return { version: item.version, value: await coder.decode({ ...at, value: item.value }) };
+}
+
+/**
+ * Puts an item that the log doesn't have.
+ * @param ifVersion only if the item has this version
+ * @returns whether it did
+ */
+export async function putUnlogged(
+  { queue, coder }: Parts,
+  at: ItemAddress,
+  value: Record<string, unknown>,
+  ifVersion?: number,
+): Promise<boolean> {
+  const checks = ifVersion === undefined ? [] : [{ ...at, version: ifVersion }];
+  return isMade(await queue.commit({ checks, changes: [await coder.capture(at, value)()] }));
 }

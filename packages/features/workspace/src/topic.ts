@@ -1,12 +1,11 @@
 import { checkedCount, checkOptions, kindOf, type OptionNames } from "@stratigraph/core/internal";
 import { InvalidOptionError } from "@stratigraph/core";
-import type { LoggedChange, StoredItem } from "@stratigraph/core/tier";
+import type { LoggedChange } from "@stratigraph/core/tier";
 import type { Access } from "./access.ts";
 import type { Author } from "./author.ts";
-import { isMade } from "./commitQueue.ts";
 import { follow } from "./follow.ts";
 import { checkedName } from "./names.ts";
-import { noteIn, valueIn, type Parts } from "./parts.ts";
+import { logPages, putUnlogged, readUnlogged, stateOf, toldOf, type Parts } from "./parts.ts";
 import type { ChangeOptions } from "./changeOptions.ts";
 
 /** A message of a topic or an inbox. */
@@ -49,7 +48,6 @@ export class Topic {
     this.#access = access;
     this.#namespace = namespace;
     this.#publish = publish;
-    checkedName("topic", namespace.at(-1));
   }
 
   /** Adds a message. To announce a change with the change, use a step of {@link Workspace.transact}. Returns the message's version. */
@@ -78,17 +76,9 @@ export class Topic {
     Omit<Message, "ack">
   > {
     this.#access.maySubscribe(this.#namespace);
-    const { workspaces, name } = this.#parts;
-    for (let after = checkedCount("since", since, 0); ;) {
-      const { entries, more } = await workspaces.log(name, {
-        prefixes: [this.#namespace],
-        after,
-        limit: 256,
-      });
+    const query = { prefixes: [this.#namespace], after: checkedCount("since", since, 0), limit: 256 };
+    for await (const { entries } of logPages(this.#parts, query))
       for (const entry of entries) yield await this.#message(entry);
-      if (!more) return;
-      after = entries.at(-1)!.version;
-    }
   }
 
   async #since(from: SubscribeOptions["from"], offset: Offset): Promise<number> {
@@ -97,18 +87,13 @@ export class Topic {
       throw new InvalidOptionError("from", kindOf(from), 'Pass "first", "next" or a version.');
     const acknowledged = from === undefined ? await offset.read() : undefined;
     if (acknowledged !== undefined) return acknowledged;
-    const { workspaces, name } = this.#parts;
-    const { version, trimmed } = await workspaces.log(name, { prefixes: [[]], before: 0, limit: 1 });
+    const { version, trimmed } = await stateOf(this.#parts);
     return from === "next" ? version : trimmed;
   }
 
   async #message(entry: LoggedChange): Promise<Omit<Message, "ack">> {
-    const [{ author, reason }, body] = await Promise.all([
-      noteIn(this.#parts, entry),
-      valueIn(this.#parts, entry),
-    ]);
-    const { version, atMs } = entry;
-    return { version, at: new Date(atMs), author, ...(reason !== undefined && { reason }), body: body! };
+    const { told, value } = await toldOf(this.#parts, entry);
+    return { ...told, body: value! };
   }
 }
 
@@ -125,34 +110,18 @@ class Offset {
   }
 
   async read(): Promise<number | undefined> {
-    const item = await this.#item();
-    return item === undefined ? undefined : await this.#reachedIn(item);
+    const item = await readUnlogged(this.#parts, this.#at);
+    return item && Number(item.value["version"]);
   }
 
   /** Moves the offset forward, never back. */
   async advance(version: number): Promise<void> {
-    if (version <= this.#reached) return;
-    for (;;) {
-      const item = await this.#item();
-      const reached = item === undefined ? 0 : await this.#reachedIn(item);
-      this.#reached = Math.max(reached, this.#reached);
-      if (reached >= version) return;
-      const change = await this.#parts.coder.capture(this.#at, { version })();
-      const checks = [{ ...this.#at, version: item?.version ?? 0 }];
-      if (isMade(await this.#parts.queue.commit({ checks, changes: [change] }))) {
-        this.#reached = version;
-        return;
-      }
+    while (version > this.#reached) {
+      const item = await readUnlogged(this.#parts, this.#at);
+      const reached = Number(item?.value["version"] ?? 0);
+      const isMoved =
+        reached < version && (await putUnlogged(this.#parts, this.#at, { version }, item?.version ?? 0));
+      this.#reached = Math.max(this.#reached, isMoved ? version : reached);
     }
-  }
-
-  async #item(): Promise<StoredItem | undefined> {
-    const { namespace, key } = this.#at;
-    const [item] = await this.#parts.items.read([{ namespace: ["", this.#parts.name, ...namespace], key }]);
-    return item;
-  }
-
-  async #reachedIn({ value }: StoredItem): Promise<number> {
-    return Number((await this.#parts.coder.decode({ ...this.#at, value }))["version"]);
   }
 }

@@ -3,17 +3,16 @@ import { AsyncLocalStorage } from "node:async_hooks";
 /** Lets those who want the same thing go one after another, in this process. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
-  /** Whose turn it is, where this code runs. */
-  readonly #had = new AsyncLocalStorage<readonly string[]>();
+  /** Whether the code that runs has a turn. */
+  readonly #has = new AsyncLocalStorage<true>();
 
   async take<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const had = this.#had.getStore() ?? [];
     // Work that waits for a turn while it has one could wait for itself.
-    if (had.length > 0) return await work();
+    if (this.#has.getStore() === true) return await work();
     const before = this.#last.get(name);
     const mine = (async () => {
       await before?.catch(() => {});
-      return await this.#had.run([...had, name], work);
+      return await this.#has.run(true, work);
     })();
     this.#last.set(name, mine);
     try {

@@ -16,11 +16,10 @@ import type {
   ItemAddress,
   ItemChange,
   LoggedChange,
-  LogPage,
-  LogQuery,
   StoredItem,
   VersionCheck,
   WorkspaceChange,
+  WorkspaceState,
 } from "@stratigraph/core/tier";
 import { forkWorkspace, mergeWorkspaces, type MergedItems, type MergeItemsOptions } from "./branches.ts";
 import { Board } from "./board.ts";
@@ -32,7 +31,7 @@ import { isMade } from "./commitQueue.ts";
 import { freeze } from "./freeze.ts";
 import { follow, versionGone } from "./follow.ts";
 import { checksOf, heldLocks, withLock, type HeldLock, type Lock, type LockOptions } from "./lock.ts";
-import { noteIn, otherParts, valueIn, type Parts } from "./parts.ts";
+import { logPages, noteIn, otherParts, stateOf, toldOf, type Parts } from "./parts.ts";
 import { PastItems } from "./pastItems.ts";
 import { checkedStep, type CheckedStep, type Step } from "./steps.ts";
 import { Topic } from "./topic.ts";
@@ -130,7 +129,7 @@ export class Workspace {
 
   /** The version of the newest change, 0 before the first. */
   async version(): Promise<number> {
-    return (await this.#log({ prefixes: [[]], before: 0, limit: 1 })).version;
+    return (await stateOf(this.#parts)).version;
   }
 
   async get(namespace: string[], key: string): Promise<WorkspaceItem | null> {
@@ -252,28 +251,22 @@ export class Workspace {
     const at = checkedAddress({ namespace, key });
     this.#access.maySee(at.namespace);
     const query = { prefixes: [at.namespace], key, newestFirst: true, limit: page };
-    for (let before: number | undefined; ;) {
-      const { entries, more } = await this.#log({ ...query, before });
+    for await (const { entries } of logPages(this.#parts, query))
       for (const entry of entries) yield await this.#event(entry);
-      if (!more) return;
-      before = entries.at(-1)!.version;
-    }
   }
 
   /** All changes and messages so far, oldest first. @throws StratigraphError "VERSION_GONE" */
   async *log({ since, prefix, signal }: LogOptions = {}): AsyncGenerator<WorkspaceEvent> {
-    const prefixes = this.#logged(prefix);
     let after = checkedCount("since", since, 0);
-    for (;;) {
-      const { entries, more, trimmed, version } = await this.#log({ prefixes, after, limit: page });
+    const query = { prefixes: this.#logged(prefix), after, limit: page };
+    for await (const { entries, trimmed, version } of logPages(this.#parts, query)) {
       if (since !== undefined && (after < trimmed || after > version))
         throw versionGone(this.name, after, trimmed, version);
       for (const entry of entries) {
         if (signal?.aborted === true) return;
         if (prefix === undefined || entry.kind !== "message") yield await this.#event(entry);
       }
-      if (!more) return;
-      after = entries.at(-1)!.version;
+      after = entries.at(-1)?.version ?? after;
     }
   }
 
@@ -333,13 +326,8 @@ export class Workspace {
   /** The items as they were at a version, a time or a mark of this workspace. @throws StratigraphError "VERSION_GONE" */
   async at(when: number | Date | WorkspaceMark): Promise<PastWorkspace> {
     const moment = this.#momentOf(when);
-    const state = await this.#log(
-      moment instanceof Date
-        ? { prefixes: [[]], untilMs: moment.getTime(), newestFirst: true, limit: 1 }
-        : { prefixes: [[]], before: 0, limit: 1 },
-    );
-    const version =
-      moment instanceof Date ? (state.entries[0]?.version ?? 0) : checkedCount("moment", moment, 0);
+    const state = await this.#stateAt(moment);
+    const version = state.last ?? checkedCount("moment", moment, 0);
     if (version < state.trimmed || version > state.version)
       throw versionGone(this.name, version, state.trimmed, state.version);
     const store = this.#storeOver(new PastItems(this.#parts, version, this.#access.read));
@@ -353,7 +341,9 @@ export class Workspace {
 
   /** Messages that all subscribers of a topic get. */
   topic(name: string): Topic {
-    return this.#topic(topicNamespace(name), (body) => ({ publish: { topic: name, body } }));
+    return this.#topic(topicNamespace(checkedName("topic", name)), (body) => ({
+      publish: { topic: name, body },
+    }));
   }
 
   /** Messages to one agent. Default: to the agent of this handle. */
@@ -419,13 +409,8 @@ export class Workspace {
   /** Removes entries of the log before a version, or before a time, apart from those of items as they are. Returns how many. */
   async trim(before: number | Date): Promise<number> {
     this.#access.mayDo("trim()");
-    const state = await this.#log(
-      before instanceof Date
-        ? { prefixes: [[]], untilMs: before.getTime() - 1, newestFirst: true, limit: 1 }
-        : { prefixes: [[]], before: 0, limit: 1 },
-    );
-    const last =
-      before instanceof Date ? (state.entries[0]?.version ?? 0) : checkedCount("before", before, 0) - 1;
+    const state = await this.#stateAt(before instanceof Date ? new Date(before.getTime() - 1) : before);
+    const last = state.last ?? checkedCount("before", before, 0) - 1;
     let trimmed = 0;
     for (;;) {
       const removed = await this.#parts.workspaces.trim(this.name, Math.min(last, state.version));
@@ -484,22 +469,22 @@ export class Workspace {
     return commonPrefixes([checkedLabels("prefix", prefix)], this.#access.read);
   }
 
-  async #log(query: LogQuery): Promise<LogPage> {
-    return await this.#parts.workspaces.log(this.name, query);
+  /** The log's state, and the newest version until a time, if one is given. */
+  async #stateAt(moment: number | Date): Promise<WorkspaceState & { readonly last?: number }> {
+    if (!(moment instanceof Date)) return await stateOf(this.#parts);
+    const query = { prefixes: [[]], untilMs: moment.getTime(), newestFirst: true, limit: 1 };
+    const { entries, ...state } = await this.#parts.workspaces.log(this.name, query);
+    return { ...state, last: entries[0]?.version ?? 0 };
   }
 
   async #event(change: LoggedChange): Promise<WorkspaceEvent> {
-    const { version, atMs, kind, key } = change;
-    const [{ author, reason }, value] = await Promise.all([
-      noteIn(this.#parts, change),
-      valueIn(this.#parts, change),
-    ]);
-    const common = { version, at: new Date(atMs), author, ...(reason !== undefined && { reason }) };
+    const { kind, key } = change;
+    const { told, value } = await toldOf(this.#parts, change);
     const namespace = [...change.namespace];
-    if (kind === "delete") return { ...common, kind, namespace, key };
-    if (kind === "put") return { ...common, kind, namespace, key, value: value! };
+    if (kind === "delete") return { ...told, kind, namespace, key };
+    if (kind === "put") return { ...told, kind, namespace, key, value: value! };
     const [, room, name] = namespace;
-    return { ...common, kind, ...(room === "topics" ? { topic: name! } : { to: name! }), body: value! };
+    return { ...told, kind, ...(room === "topics" ? { topic: name! } : { to: name! }), body: value! };
   }
 
   async #changeAll(changes: readonly ItemChange[]): Promise<void> {

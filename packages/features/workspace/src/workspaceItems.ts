@@ -6,7 +6,6 @@ import type {
   ItemPage,
   ItemSearch,
   StoredItem,
-  WorkspaceChange,
 } from "@stratigraph/core/tier";
 
 /** Namespaces by their first labels. */
@@ -46,7 +45,7 @@ export class WorkspaceItems implements StoreItems {
     return addresses.map((address) => this.#outside(items.get(address)));
   }
 
-  async change(changes: readonly (ItemChange | WorkspaceChange)[]): Promise<void> {
+  async change(changes: readonly ItemChange[]): Promise<void> {
     await this.#change(changes);
   }
 

@@ -462,6 +462,24 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       await expect(ws.merge(fork.name)).rejects.toMatchObject({ code: "VERSION_GONE" });
     });
 
+    test("of two forks by one name at a time, one is made, and not from both", async () => {
+      const { ws, other } = await open();
+      const versions: number[] = [];
+      for (const n of [1, 2]) {
+        await ws.put(["a"], `k${n}`, { n });
+        versions.push(await ws.version());
+      }
+      const name = `${ws.name}-f`;
+      const forks = await Promise.allSettled([
+        ws.fork(name, { at: versions[0]! }),
+        other.fork(name, { at: versions[1]! }),
+      ]);
+      expect(forks.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+      const [made] = forks.flatMap((fork) => (fork.status === "fulfilled" ? [fork.value] : []));
+      const items = await made!.search(["a"]);
+      expect(items).toHaveLength(forks[0]!.status === "fulfilled" ? 1 : 2);
+    });
+
     test("a fork that was cut short is completed by the same call, though the workspace went on", async () => {
       const { ws } = await open();
       const { saver } = await opened!;
