@@ -31,7 +31,7 @@ import { isMade } from "./commitQueue.ts";
 import { freeze } from "./freeze.ts";
 import { follow, versionGone } from "./follow.ts";
 import { checksOf, heldLocks, withLock, type HeldLock, type Lock, type LockOptions } from "./lock.ts";
-import { logPages, noteIn, otherParts, stateOf, toldOf, type Parts } from "./parts.ts";
+import { logPages, noteIn, otherParts, stateOf, toldOf, valueIn, type Parts } from "./parts.ts";
 import { PastItems } from "./pastItems.ts";
 import { checkedStep, type CheckedStep, type Step } from "./steps.ts";
 import { Topic } from "./topic.ts";
@@ -91,6 +91,9 @@ export interface PastWorkspace {
   search(namespacePrefix: string[], options?: Parameters<TierStore["search"]>[1]): Promise<WorkspaceItem[]>;
   listNamespaces(options?: Parameters<TierStore["listNamespaces"]>[0]): Promise<string[][]>;
 }
+
+/** A commit that was made. */
+type Made = Exclude<CommitResult, { failed: unknown }> & { readonly changes: readonly WorkspaceChange[] };
 
 /** How often `update` reads an item again before it gives up. */
 const mostUpdates = 100;
@@ -184,7 +187,7 @@ export class Workspace {
     change: (
       value: Record<string, unknown> | undefined,
     ) => Record<string, unknown> | null | undefined | Promise<Record<string, unknown> | null | undefined>,
-    options: Omit<PutOptions, "ifVersion"> = {},
+    { reason, lock, ...rest }: Omit<PutOptions, "ifVersion"> = {},
   ): Promise<WorkspaceItem | null> {
     if (typeof change !== "function")
       throw new InvalidOptionError("change", kindOf(change), "Pass a function.");
@@ -197,13 +200,13 @@ export class Workspace {
         const next = await change(current?.value);
         if (next === undefined || (next === null && current === null)) return current;
         const ifVersion = current?.version ?? 0;
-        const written =
+        const step: Step =
           next === null
-            ? await this.delete(namespace, key, { reason: options.reason, lock: options.lock, ifVersion })
-            : await this.put(namespace, key, next, { ...options, ifVersion });
-        if (written.ok)
-          return next === null ? null : await this.#asWritten(at, next, written.version, current);
-        current = written.current;
+            ? { delete: { namespace, key, ifVersion } }
+            : { put: { namespace, key, value: next, ...rest, ifVersion } };
+        const { outcome, made } = await this.#transacted([step], { reason, lock });
+        if (outcome.ok) return next === null ? null : await this.#asWritten(at, made!, current);
+        current = outcome.conflicts[0]!.current;
       }
       throw new StratigraphError(
         "VERSION_CONFLICT",
@@ -218,21 +221,26 @@ export class Workspace {
    * Makes several changes together, all or none.
    * @throws InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION", "ACCESS_DENIED", "LOCK_LOST"
    */
-  async transact(steps: readonly Step[], { reason, lock }: ChangeOptions = {}): Promise<Transacted> {
+  async transact(steps: readonly Step[], options: ChangeOptions = {}): Promise<Transacted> {
+    return (await this.#transacted(steps, options)).outcome;
+  }
+
+  async #transacted(
+    steps: readonly Step[],
+    { reason, lock }: ChangeOptions,
+  ): Promise<{ readonly outcome: Transacted; readonly made?: Made }> {
     if (!Array.isArray(steps)) throw new InvalidOptionError("steps", kindOf(steps), "Pass a list of steps.");
     const checked = (steps as readonly Step[]).map((step, place) =>
       checkedStep(this.#parts, this.#access, `steps[${place}]`, step),
     );
     refuseTwice(checked);
     const locks = lock === undefined ? [] : checksOf(lock, this.#parts);
-    if (checked.length === 0 && locks.length === 0) return { ok: true, versions: [] };
-    const result = await this.#commit(checked, locks, reason);
+    if (checked.length === 0 && locks.length === 0) return { outcome: { ok: true, versions: [] } };
+    const { result, changes } = await this.#commit(checked, locks, reason);
     if (isMade(result)) {
       let nth = 0;
-      return {
-        ok: true,
-        versions: checked.map(({ change }) => (change === undefined ? 0 : result.versions[nth++]!)),
-      };
+      const versions = checked.map(({ change }) => (change === undefined ? 0 : result.versions[nth++]!));
+      return { outcome: { ok: true, versions }, made: { ...result, changes } };
     }
     const owners = checked.flatMap(({ checks }, step) => checks.map(() => step));
     if (result.failed.some((place) => place >= owners.length)) throw lock!.lost();
@@ -240,10 +248,11 @@ export class Workspace {
     const current = await this.#store.batch(
       lost.map((step) => ({ namespace: [...checked[step]!.at.namespace], key: checked[step]!.at.key })),
     );
-    return {
-      ok: false,
-      conflicts: lost.map((step, nth) => ({ step, current: (current[nth] ?? null) as WorkspaceItem | null })),
-    };
+    const conflicts = lost.map((step, nth) => ({
+      step,
+      current: (current[nth] ?? null) as WorkspaceItem | null,
+    }));
+    return { outcome: { ok: false, conflicts } };
   }
 
   /** The changes of an item, newest first. */
@@ -443,25 +452,18 @@ export class Workspace {
     return { ...item, version: stored.version, author, ...(reason !== undefined && { reason }) };
   }
 
+  /** The item that a commit of one put left, as a read returns it. */
   async #asWritten(
     at: ItemAddress,
-    value: Record<string, unknown>,
-    version: number,
+    { changes: [change], versions: [version], atMs }: Made,
     before: WorkspaceItem | null,
   ): Promise<WorkspaceItem> {
-    const item = await this.get([...at.namespace], at.key);
-    if (item?.version === version) return item;
-    // Another writer came already. This call's own value is told, with what is known of it.
-    const now = new Date();
-    return {
-      key: at.key,
-      namespace: [...at.namespace],
-      value,
-      version,
-      author: {},
-      createdAt: before?.createdAt ?? now,
-      updatedAt: now,
-    };
+    const { value, note } = change!;
+    const createdAtMs = before?.createdAt.getTime() ?? atMs;
+    const stored = { ...at, value: value!, note, version: version!, createdAtMs, updatedAtMs: atMs };
+    const times = { createdAt: new Date(createdAtMs), updatedAt: new Date(atMs) };
+    const item = { namespace: [...at.namespace], key: at.key, ...times };
+    return await this.#dressed({ ...item, value: (await valueIn(this.#parts, stored))! }, stored);
   }
 
   #logged(prefix: readonly string[] | undefined): Prefixes {
@@ -500,17 +502,15 @@ export class Workspace {
     steps: readonly CheckedStep[],
     locks: readonly VersionCheck[],
     reason: string | undefined,
-  ): Promise<CommitResult> {
+  ): Promise<{ readonly result: CommitResult; readonly changes: readonly WorkspaceChange[] }> {
     const text = noteText(this.#agent, reason);
     const changes: WorkspaceChange[] = await Promise.all(
       steps.flatMap(({ at, change }) =>
         change === undefined ? [] : [this.#parts.coder.note(at, text).then(change)],
       ),
     );
-    return await this.#parts.queue.commit({
-      checks: [...steps.flatMap(({ checks }) => checks), ...locks],
-      changes,
-    });
+    const checks = [...steps.flatMap((step) => step.checks), ...locks];
+    return { result: await this.#parts.queue.commit({ checks, changes }), changes };
   }
 }
 

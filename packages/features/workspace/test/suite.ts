@@ -75,6 +75,10 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
         await at.update(["counters"], "c", (value) => ({ sum: Number(value?.["sum"] ?? 0) + n }));
       await Promise.all(Array.from({ length: 40 }, (_, n) => add(n % 2 === 0 ? ws : other, 1)));
       expect((await ws.get(["counters"], "c"))!.value).toEqual({ sum: 40 });
+      const told = await ws.update(["counters"], "told", () => ({ at: new Date(5) }), { reason: "once" });
+      expect(told).toEqual(await other.get(["counters"], "told"));
+      const again = await ws.update(["counters"], "told", () => ({ n: 1 }));
+      expect(again).toEqual(await other.get(["counters"], "told"));
       expect(await ws.update(["counters"], "c", () => undefined)).toMatchObject({ value: { sum: 40 } });
       expect(await ws.update(["counters"], "c", () => null)).toBeNull();
       expect(await other.get(["counters"], "c")).toBeNull();
