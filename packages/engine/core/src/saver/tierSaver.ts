@@ -912,12 +912,14 @@ export class TierSaver extends BaseCheckpointSaver {
     const body = await this.coder.decodeBody(record);
     if (reading.remember) this.#known.parents.set(record, body);
     const batches = await this.coder.writes.open(record, stored.writes);
-    const omitted = new Set(pendingBatches(batches).flatMap((batch) => batch.omitted ?? []));
     const durable = await this.coder.checkpoint(stored, body, reading);
-    const checkpoint = await this.#bestEffort.filled(record, body.loose, durable, {
-      omitted,
-      readings: reading.readings,
-    });
+    const checkpoint =
+      body.loose.length === 0
+        ? durable
+        : await this.#bestEffort.filled(record, body.loose, durable, {
+            omitted: new Set(pendingBatches(batches).flatMap((batch) => batch.omitted ?? [])),
+            readings: reading.readings,
+          });
     if (checkpoint.v < 4 && record.parentId !== undefined)
       await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });
     this.#writers.handedOut(config, record, batches, {

@@ -6,6 +6,7 @@ import { shown, table } from "../render/columns.ts";
 import { timeText } from "../render/units.ts";
 import { fields, maxBytes } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
+import { equalShare } from "../values/cut.ts";
 import { Redaction } from "../values/redaction.ts";
 import { clipped, inlineText, valueLines } from "../values/text.ts";
 import { callItem, callItemOf, callStatuses, statusOf, type CallItem } from "./callItem.ts";
@@ -76,7 +77,7 @@ export const calls = operation({
     const page = chosen.slice(begins, begins + limit);
     const redaction = new Redaction(context.redact);
     const items: CallItem[] = [];
-    const share = Math.max(400, Math.floor(maxBytes / Math.max(1, page.length)));
+    const share = equalShare(maxBytes, page.length, 400);
     for (let n = 0; n < page.length; n += together) {
       const some = page.slice(n, n + together);
       const read = some.map(async (each) =>

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { shown, table } from "../render/columns.ts";
 import { fields, maxBytes } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
+import { equalShare } from "../values/cut.ts";
 import { Redaction } from "../values/redaction.ts";
 import { inlineText, valueLines } from "../values/text.ts";
 import { jsonOf, valueView, viewOf, type ValueView } from "../values/view.ts";
@@ -85,10 +86,7 @@ export const why = operation({
     const found = await journal.why(threadId, { messageId });
     const redaction = new Redaction(context.redact);
     const { inputs, calls, asks } = found;
-    const share = Math.max(
-      leastBytes,
-      Math.floor(maxBytes / (1 + inputs.length + calls.length + asks.length)),
-    );
+    const share = equalShare(maxBytes, 1 + inputs.length + calls.length + asks.length, leastBytes);
     const shownMessage = async (seen: SeenMessage) => await messageOf(journal, seen, redaction, share);
     const shownCall = async (each: ExplainedCall) => await explainedOf(journal, each, redaction, share);
     return {

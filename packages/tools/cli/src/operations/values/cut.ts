@@ -56,6 +56,11 @@ export function cut({ value, path, from }: Found, maxBytes: number, bytes?: numb
   return new Cutter().cut(value, maxBytes, path, { from, bytes });
 }
 
+/** What each of so many values gets of a budget, before their needs are known. */
+export function equalShare(budget: number, count: number, least: number): number {
+  return Math.max(least, Math.floor(budget / Math.max(1, count)));
+}
+
 /** Shares out a budget: needs below an equal share are met, and the others share the rest equally. */
 export function shares(needs: readonly number[], budget: number): number[] {
   const given: number[] = needs.map(() => 0);

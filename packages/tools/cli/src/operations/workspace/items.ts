@@ -5,6 +5,7 @@ import { table } from "../render/columns.ts";
 import { timeText } from "../render/units.ts";
 import { fields, maxBytes } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
+import { equalShare } from "../values/cut.ts";
 import { Redaction } from "../values/redaction.ts";
 import { clipped } from "../values/text.ts";
 import { itemText, prefixNamed } from "./itemText.ts";
@@ -12,6 +13,7 @@ import { existingWorkspace, type OpenWorkspace } from "./openWorkspace.ts";
 import {
   byText,
   itemOf,
+  leastBytes,
   shownItem,
   shownJson,
   valueText,
@@ -22,9 +24,6 @@ import { moment, placeIn, workspaceFields } from "./workspaceFields.ts";
 
 /** How many items are read at a time, and how many a search looks at before it ends its page. */
 const [read, mostSearched] = [100, 5000];
-
-/** The least that a value gets of `maxBytes`. */
-const leastBytes = 200;
 
 const placeOfPage = z.object({
   before: z.number().optional(),
@@ -67,7 +66,7 @@ export const workspaceItems = operation({
     const opened = await existingWorkspace(context, workspace);
     const version = at === undefined ? undefined : (await opened.workspace.at(at)).version;
     const showing = { saver: opened.saver, workspace, redaction: new Redaction(context.redact) };
-    const share = Math.max(leastBytes, Math.floor(maxBytes / limit));
+    const share = equalShare(maxBytes, limit, leastBytes);
     const items: ShownItem[] = [];
     let place: Place | undefined = placeIn(placeOfPage, cursor) ?? {};
     const labels = prefixNamed(prefix);

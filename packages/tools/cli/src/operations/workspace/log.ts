@@ -6,15 +6,21 @@ import { table } from "../render/columns.ts";
 import { timeText } from "../render/units.ts";
 import { fields, maxBytes } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
+import { equalShare } from "../values/cut.ts";
 import { Redaction } from "../values/redaction.ts";
 import { clipped } from "../values/text.ts";
 import { itemNamed, prefixNamed } from "./itemText.ts";
 import { existingWorkspace } from "./openWorkspace.ts";
-import { byText, changeOf, shownChange, valueText, whatText, type Showing } from "./shownChange.ts";
+import {
+  byText,
+  changeOf,
+  leastBytes,
+  shownChange,
+  valueText,
+  whatText,
+  type Showing,
+} from "./shownChange.ts";
 import { placeIn, since, workspaceFields } from "./workspaceFields.ts";
-
-/** The least that a value gets of `maxBytes`. */
-const leastBytes = 200;
 
 /** Shows the log of a workspace, or the history of an item. */
 export const workspaceLog = operation({
@@ -90,6 +96,6 @@ export async function changesOf(
   entries: readonly LoggedChange[],
   maxBytes: number,
 ): Promise<z.output<typeof shownChange>[]> {
-  const share = Math.max(leastBytes, Math.floor(maxBytes / Math.max(1, entries.length)));
+  const share = equalShare(maxBytes, entries.length, leastBytes);
   return await Promise.all(entries.map((entry) => changeOf(showing, entry, share)));
 }

@@ -12,6 +12,9 @@ import { clipped, inlineText } from "../values/text.ts";
 import { jsonOf, valueView, type ValueView } from "../values/view.ts";
 import { itemText } from "./itemText.ts";
 
+/** The least that a value gets of `maxBytes`. */
+export const leastBytes = 200;
+
 const author = z
   .object({
     agent: z.string().optional().describe("The agent or role that the workspace's handle names."),
