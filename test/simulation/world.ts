@@ -7,6 +7,8 @@ import { WireCall } from "./wireCall.ts";
 const mostEvents = 20_000;
 /** Methods of a tier that answer item by item. */
 export const iterations: ReadonlySet<string> = new Set(["list", "threads", "tombstones", "leftovers"]);
+/** Members of a tier that have methods of their own. */
+export const parts: ReadonlySet<string> = new Set(["items", "workspaces"]);
 /** Methods of a tier that answer at once, from what the client knows. */
 export const local: ReadonlySet<string> = new Set(["chooseTtl", "owners", "hasBlob", "setupScript"]);
 
@@ -111,18 +113,32 @@ export class World {
 
   /** The tier of a server, as a process reaches it. @param without optional methods that this tier hasn't got */
   connect<T extends Tier>(from: Machine, to: Machine, tier: T, without: readonly string[] = []): T {
+    return this.#reached(from, to, tier, without, "");
+  }
+
+  /** @param within what the names of its methods begin with */
+  #reached<T extends object>(
+    from: Machine,
+    to: Machine,
+    tier: T,
+    without: readonly string[],
+    within: string,
+  ): T {
     return new Proxy(tier, {
       get: (target, name) => {
         if (without.includes(name as string)) return undefined;
         const member = Reflect.get(target, name, target) as unknown;
+        if (parts.has(name as string) && typeof member === "object" && member !== null)
+          return this.#reached(from, to, member, [], `${String(name)}.`);
         if (typeof member !== "function" || typeof name !== "string") return member;
-        const method = member as (...args: unknown[]) => unknown;
-        if (local.has(name)) return method.bind(target);
-        if (iterations.has(name))
+        const call = member as (...args: unknown[]) => unknown;
+        if (local.has(name)) return call.bind(target);
+        const method = `${within}${name}`;
+        if (iterations.has(method))
           return (...args: unknown[]) =>
-            this.#iterate({ from, to, method: name, args }, () => Reflect.apply(method, target, args));
+            this.#iterate({ from, to, method, args }, () => Reflect.apply(call, target, args));
         return (...args: unknown[]) =>
-          this.#call({ from, to, method: name, args }, () => Reflect.apply(method, target, args));
+          this.#call({ from, to, method, args }, () => Reflect.apply(call, target, args));
       },
       has: (target, name) => !without.includes(name as string) && name in target,
     });
