@@ -62,7 +62,7 @@ export const serviceFaults: readonly Mutant[] = [
     id: "sef07",
     kind: "fault",
     what: "runs of one process don't wait for each other in turn: the last comes first",
-    file: `${src}/lock/turns.ts`,
+    file: "packages/engine/core/src/maintenance/lockTurns.ts",
     find: "?.waiting.shift()",
     replace: "?.waiting.pop()",
     tests: [`${test}/withThread.test.ts`],

@@ -1,7 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { InvalidOptionError, StratigraphError, type Duration } from "@stratigraph/core";
-import { checkOptions, kindOf, validId, waitMsOf, type OptionNames } from "@stratigraph/core/internal";
+import {
+  checkOptions,
+  kindOf,
+  Renewal,
+  sleep,
+  validId,
+  waitMsOf,
+  type OptionNames,
+} from "@stratigraph/core/internal";
 import type { StoredItem, VersionCheck } from "@stratigraph/core/tier";
 import { noteText, noteOf, type Author } from "./author.ts";
 import { isMade } from "./commitQueue.ts";
@@ -101,36 +108,88 @@ export async function withLock<T>(
     validId("keys", key),
   );
   if (names.length === 0) throw new InvalidOptionError("keys", "no keys", "Name at least one lock.");
+  const waitMs = waitMsOf("waitFor", waitFor);
+  const waiting = waitingOf(waitMs, signal);
+  const turns: (() => void)[] = [];
+  try {
+    // In one order, so that those of this process who want several don't wait for each other.
+    for (const name of names.toSorted()) {
+      const endTurn = await parts.lockTurns.take(name, waiting.signal);
+      if (endTurn !== undefined) turns.push(endTurn);
+      else throw signal?.aborted === true ? signal.reason : await lockedError(parts, names, waitMs);
+    }
+    const held = await take(parts, agent, names, ttlMs, waitMs, waiting.signal, signal);
+    waiting.end();
+    return await holding(parts, held, ttlMs, signal, work);
+  } finally {
+    waiting.end();
+    for (const endTurn of turns) endTurn();
+  }
+}
+
+/** Until when to wait: a signal that is aborted after a time, or with another one. */
+function waitingOf(waitMs: number, signal: AbortSignal | undefined): { signal: AbortSignal; end(): void } {
+  const ending = new AbortController();
+  const abort = (): void => ending.abort();
+  const timer = setTimeout(abort, waitMs);
+  signal?.addEventListener("abort", abort, { once: true });
+  if (signal?.aborted === true) abort();
+  return {
+    signal: ending.signal,
+    end: () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    },
+  };
+}
+
+/** Runs work under locks that were taken, and gives them back. */
+async function holding<T>(
+  parts: Parts,
+  { checks, askedMs }: Taken,
+  ttlMs: number,
+  signal: AbortSignal | undefined,
+  work: (lock: Lock) => T | Promise<T>,
+): Promise<T> {
   const ended = new AbortController();
-  const taken = await take(parts, agent, names, ttlMs, waitMsOf("waitFor", waitFor), signal);
-  const lock = new Lock(taken.checks, ended, parts.name);
+  const lock = new Lock(checks, ended, parts.name);
+  const at = checks.map(({ namespace, key }) => ({ namespace, key }));
+  const touches = at.map((address) => ({ ...address, as: "touch" as const, ttlMs }));
+  const renewal = new Renewal({
+    forMs: ttlMs,
+    times: 3,
+    renew: async () =>
+      isMade(await parts.queue.commit({ checks, changes: touches })) ? undefined : "another has it",
+    onLost: () => lock.lost(),
+  });
+  renewal.begin(askedMs);
   const onAbort = (): void => ended.abort(signal!.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   // It may have been aborted while the lock was being taken.
   if (signal?.aborted === true) onAbort();
-  const done = new AbortController();
-  const renewing = renew(parts, lock, ttlMs, taken.atMs, done.signal);
   let isLost = false;
-  const giveBack = async (): Promise<void> => {
-    done.abort();
-    signal?.removeEventListener("abort", onAbort);
-    const renewedAtMs = await renewing;
-    const changes = lock.checks.map(({ key }) => ({ namespace, key }));
-    // What can't be given back now expires. One that was lost is another's.
-    const given = await parts.queue.commit({ checks: lock.checks, changes }).catch(() => undefined);
-    if (given === undefined || isMade(given)) return;
-    // It may have been given back by a commit whose answer was lost. If it can't have expired and nobody has it, that is so.
-    const held = await readLocks(parts, names).catch(() => []);
-    isLost = held.length > 0 || performance.now() - renewedAtMs >= ttlMs;
-  };
   let result: T;
   try {
     result = await work(lock);
   } finally {
-    await giveBack();
+    renewal.stop();
+    signal?.removeEventListener("abort", onAbort);
+    // What can't be given back now expires. One that was lost is another's.
+    const given = await parts.queue.commit({ checks, changes: at }).catch(() => undefined);
+    if (given !== undefined && !isMade(given)) {
+      // It may have been given back by a commit whose answer was lost. If it can't have expired and nobody has it, that is so.
+      const held = await readLocks(parts, lock.keys).catch(() => []);
+      isLost = held.length > 0 || !renewal.isHeld;
+    }
   }
   if (isLost) throw lock.lost();
   return result;
+}
+
+interface Taken {
+  readonly checks: VersionCheck[];
+  /** When the request that took them was begun, by `performance.now()`. */
+  readonly askedMs: number;
 }
 
 async function take(
@@ -139,14 +198,14 @@ async function take(
   names: readonly string[],
   ttlMs: number,
   waitMs: number,
+  waiting: AbortSignal,
   signal: AbortSignal | undefined,
-): Promise<{ checks: VersionCheck[]; atMs: number }> {
+): Promise<Taken> {
   const holder = randomUUID();
-  const begun = performance.now();
   for (let pause = pauseMs.first; ; pause = Math.min(pause * 2, pauseMs.longest)) {
     signal?.throwIfAborted();
     // Its own time counts from before the storage's: so it never believes in a lock longer than the storage does.
-    const atMs = performance.now();
+    const askedMs = performance.now();
     const note = noteText(agent, undefined);
     const changes = await Promise.all(
       names.map(async (key) => ({
@@ -157,39 +216,17 @@ async function take(
     const checks = names.map((key) => ({ namespace, key, version: 0 }));
     const result = await parts.queue.commit({ checks, changes });
     if (isMade(result) && result.versions.every((version) => version > 0))
-      return { checks: names.map((key, nth) => ({ namespace, key, version: result.versions[nth]! })), atMs };
+      return {
+        checks: names.map((key, nth) => ({ namespace, key, version: result.versions[nth]! })),
+        askedMs,
+      };
     const held = await readLocks(parts, names);
     // The answer to the commit that took them may have been lost.
     if (held.length === names.length && held.every((lock) => lock.holder === holder))
-      return { checks: held.map(({ key, token }) => ({ namespace, key, version: token })), atMs };
-    const left = waitMs - (performance.now() - begun);
-    if (left <= 0) throw lockedError(names, held, waitMs);
-    await sleep(Math.min(left, pause * (0.5 + Math.random())), undefined, { signal });
+      return { checks: held.map(({ key, token }) => ({ namespace, key, version: token })), askedMs };
+    if (waiting.aborted && signal?.aborted !== true) throw await lockedError(parts, names, waitMs, held);
+    await sleep(pause * (0.5 + Math.random()), waiting);
   }
-}
-
-/** Renews a lock until the work has ended, or it is lost. Returns when it was renewed last. */
-async function renew(
-  { queue }: Parts,
-  lock: Lock,
-  ttlMs: number,
-  takenAtMs: number,
-  done: AbortSignal,
-): Promise<number> {
-  let renewedAtMs = takenAtMs;
-  const changes = lock.checks.map(({ key }) => ({ namespace, key, as: "touch" as const, ttlMs }));
-  while (!done.aborted && !lock.signal.aborted) {
-    await sleep(ttlMs / 3, undefined, { signal: done }).catch(() => {});
-    if (done.aborted) break;
-    const atMs = performance.now();
-    try {
-      if (isMade(await queue.commit({ checks: lock.checks, changes }))) renewedAtMs = atMs;
-      else lock.lost();
-    } catch {
-      if (performance.now() - renewedAtMs >= ttlMs) lock.lost();
-    }
-  }
-  return renewedAtMs;
 }
 
 interface StoredLock extends HeldLock {
@@ -218,7 +255,13 @@ export async function heldLocks(parts: Parts): Promise<HeldLock[]> {
   return locks.map(({ key, token, author, since }) => ({ key, token, author, since }));
 }
 
-function lockedError(names: readonly string[], held: readonly HeldLock[], waitMs: number): StratigraphError {
+async function lockedError(
+  parts: Parts,
+  names: readonly string[],
+  waitMs: number,
+  found?: readonly HeldLock[],
+): Promise<StratigraphError> {
+  const held = found ?? (await readLocks(parts, names));
   const shown = held.map(
     ({ key, author, since }) =>
       `${JSON.stringify(key)} by ${author.agent ?? author.run ?? "an unnamed agent"} since ${since.toISOString()}`,

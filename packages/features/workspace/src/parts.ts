@@ -1,5 +1,11 @@
 import { InvalidOptionError, type Tier, type TierSaver } from "@stratigraph/core";
-import { keepsItems, keepsWorkspaces, type ItemCoder, type ItemTtl } from "@stratigraph/core/internal";
+import {
+  keepsItems,
+  keepsWorkspaces,
+  LockTurns,
+  type ItemCoder,
+  type ItemTtl,
+} from "@stratigraph/core/internal";
 import type {
   ItemAddress,
   Items,
@@ -27,9 +33,11 @@ export interface Parts {
   readonly freezes: boolean;
   /** Updates of one item in this process take turns: so they don't come between each other. */
   readonly turns: Turns;
+  /** Those of this process that want one lock take turns. */
+  readonly lockTurns: LockTurns;
 }
 
-type Own = Pick<Parts, "queue" | "turns">;
+type Own = Pick<Parts, "queue" | "turns" | "lockTurns">;
 
 const shared = new WeakMap<Tier, Map<string, Own>>();
 
@@ -66,7 +74,11 @@ export function otherParts(parts: Parts, name: string): Parts {
 function ownOf(tier: Tier, workspaces: WorkspaceStorage, name: string): Own {
   const ofTier = shared.get(tier) ?? new Map<string, Own>();
   shared.set(tier, ofTier);
-  const own = ofTier.get(name) ?? { queue: new CommitQueue(workspaces, name), turns: new Turns() };
+  const own = ofTier.get(name) ?? {
+    queue: new CommitQueue(workspaces, name),
+    turns: new Turns(),
+    lockTurns: new LockTurns(),
+  };
   ofTier.set(name, own);
   return own;
 }

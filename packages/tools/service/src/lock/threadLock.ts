@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { answerWithin } from "@stratigraph/core/internal";
+import { answerWithin, Renewal } from "@stratigraph/core/internal";
 import type { LockKeeper, LockState } from "@stratigraph/core/tier";
 import { LockLostError } from "../errors.ts";
 
@@ -13,13 +13,11 @@ export class ThreadLock {
   /** Fires when the lock is lost: it expired because the storage couldn't be asked in time, or another holder has it. */
   readonly signal: AbortSignal;
   readonly #keeper: LockKeeper;
-  readonly #threadId: string;
   readonly #name: string;
   readonly #holder: string;
   readonly #leaseMs: number;
   readonly #lost = new AbortController();
-  #renewing: NodeJS.Timeout | undefined;
-  #expiring: NodeJS.Timeout | undefined;
+  readonly #renewal: Renewal;
   #over = false;
   /** False while it is certain that this holder doesn't have the lock. */
   #mayHold = false;
@@ -27,11 +25,16 @@ export class ThreadLock {
   /** @param by who holds it, for people */
   constructor(keeper: LockKeeper, threadId: string, by: string, leaseMs: number) {
     this.#keeper = keeper;
-    this.#threadId = threadId;
     this.#name = lockNameOf(threadId);
     this.#holder = `${by}/${randomUUID()}`;
     this.#leaseMs = leaseMs;
     this.signal = this.#lost.signal;
+    this.#renewal = new Renewal({
+      forMs: leaseMs,
+      times: renewals,
+      renew: () => this.#renew(),
+      onLost: (why) => this.#lost.abort(new LockLostError(threadId, why)),
+    });
   }
 
   /** Takes the lock if nobody has it. */
@@ -40,19 +43,14 @@ export class ThreadLock {
     this.#mayHold = true;
     const state = await this.#keeper.lock(this.#name, this.#holder, this.#leaseMs);
     this.#mayHold = state.held;
-    if (state.held) {
-      this.#expireAt(askedMs + this.#leaseMs);
-      this.#renewing = setInterval(() => void this.#renew(), this.#leaseMs / renewals);
-      this.#renewing.unref();
-    }
+    if (state.held) this.#renewal.begin(askedMs);
     return state;
   }
 
   /** Gives the lock back, which takes a limited time. Never rejects: a lock that can't be given back expires by itself. */
   async giveBack(): Promise<void> {
     this.#over = true;
-    clearInterval(this.#renewing);
-    clearTimeout(this.#expiring);
+    this.#renewal.stop();
     if (!this.#mayHold) return;
     const late = (): Error => new Error("the lock wasn't given back in time");
     await answerWithin(givingBackMs, () => this.#keeper.unlock(this.#name, this.#holder), late).catch(
@@ -60,34 +58,11 @@ export class ThreadLock {
     );
   }
 
-  async #renew(): Promise<void> {
-    if (this.signal.aborted) return;
-    const askedMs = performance.now();
-    // If the storage can't be reached now, the next attempts may still come in time.
-    const state = await this.#keeper.lock(this.#name, this.#holder, this.#leaseMs).catch(() => undefined);
-    if (this.#over || this.signal.aborted) {
-      // An answer that came after the lock was given back may have taken it again.
-      if (this.#over && state?.held === true) await this.giveBack();
-      return;
-    }
-    if (state?.held === true) this.#expireAt(askedMs + this.#leaseMs);
-    else if (state?.held === false) this.#lose(`${personOf(state.holder)} has it now`);
-  }
-
-  /** @param untilMs by `performance.now()`, counted from before the request: the lock never ends in the storage before it ends here */
-  #expireAt(untilMs: number): void {
-    clearTimeout(this.#expiring);
-    this.#expiring = setTimeout(
-      () => this.#lose("it couldn't be prolonged in time"),
-      Math.max(0, untilMs - performance.now()),
-    );
-    this.#expiring.unref();
-  }
-
-  #lose(why: string): void {
-    clearInterval(this.#renewing);
-    clearTimeout(this.#expiring);
-    this.#lost.abort(new LockLostError(this.#threadId, why));
+  async #renew(): Promise<string | undefined> {
+    const { held, holder } = await this.#keeper.lock(this.#name, this.#holder, this.#leaseMs);
+    // An answer that came after the lock was given back may have taken it again.
+    if (held && this.#over) await this.giveBack();
+    return held ? undefined : `${personOf(holder)} has it now`;
   }
 }
 

@@ -1,11 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { InvalidAddressError, InvalidOptionError, type Tier } from "@stratigraph/core";
-import { keepsLocks } from "@stratigraph/core/internal";
+import { keepsLocks, LockTurns, sleep } from "@stratigraph/core/internal";
 import type { LockState } from "@stratigraph/core/tier";
 import { ThreadBusyError } from "../errors.ts";
 import type { ServedSaver } from "../servedSaver.ts";
 import { personOf, ThreadLock } from "./threadLock.ts";
-import { Turns } from "./turns.ts";
 import { resolveWithThread, type WithThreadOptions } from "./withThreadOptions.ts";
 
 /** Time between two questions to the storage while another process has the lock, at first and at most. Milliseconds. */
@@ -27,7 +25,7 @@ export interface HeldThread {
 }
 
 /** Runs of this process that wait for a thread, by tier. */
-const turnsOf = new WeakMap<Tier, Turns>();
+const turnsOf = new WeakMap<Tier, LockTurns>();
 
 /**
  * Runs `work` while no other run that uses `withThread` works on the thread, in any process. Waits for the one that does, and takes over
@@ -59,7 +57,7 @@ export async function withThread<T>(
   const waiting = new AbortController();
   const timer = setTimeout(() => waiting.abort(), waitMs);
   const ending = eitherSignal(waiting.signal, signal);
-  const turns = turnsOf.get(tier) ?? new Turns();
+  const turns = turnsOf.get(tier) ?? new LockTurns();
   turnsOf.set(tier, turns);
   const endTurn = await turns.take(threadId, ending.signal);
   const busy = (): Error =>
@@ -101,7 +99,7 @@ async function taken(
     const state = await lock.take();
     onState(state);
     if (state.held || ending.aborted) return state;
-    await sleep(pauseMs * (0.5 + Math.random() / 2), undefined, { signal: ending }).catch(() => undefined);
+    await sleep(pauseMs * (0.5 + Math.random() / 2), ending);
   }
 }
 
