@@ -161,4 +161,23 @@ export const workspaceMutants: readonly Mutant[] = [
     replace: "renewal.begin(performance.now());",
     tests: ["packages/features/workspace/test/locks.test.ts"],
   },
+  {
+    id: "ws17",
+    kind: "guard",
+    what: "who follows a log gets what was read before it asked, and misses what it was told of",
+    file: `${src}/sharedReads.ts`,
+    find: "    this.#waiting.delete(key);\n    const reading = this.#workspaces.log(this.#name, query);",
+    replace:
+      "    const reading = this.#workspaces.log(this.#name, query);\n    void reading.finally(() => this.#waiting.delete(key));",
+    tests: ["packages/features/workspace/test/sharedReads.test.ts"],
+  },
+  {
+    id: "ws18",
+    kind: "guard",
+    what: "each of a process that follows a log reads it by itself",
+    file: `${src}/sharedReads.ts`,
+    find: "this.#waiting.get(key) ?? this.#read",
+    replace: "this.#read",
+    tests: ["packages/features/workspace/test/sharedReads.test.ts"],
+  },
 ];

@@ -19,7 +19,7 @@ const patienceMs = 60_000;
  * @throws StratigraphError "VERSION_GONE"; what the storage throws, once it hasn't answered for a minute
  */
 export async function* follow(
-  { workspaces, name }: Parts,
+  { workspaces, reads, name }: Parts,
   prefixes: Prefixes,
   since: number,
   signal: AbortSignal | undefined,
@@ -38,11 +38,7 @@ export async function* follow(
       .changed?.(name, ends)
       .catch(() => sleep(pauseMs.longest, undefined, { signal: ends }));
     try {
-      const { entries, more, version, trimmed } = await workspaces.log(name, {
-        prefixes,
-        after,
-        limit: page,
-      });
+      const { entries, more, version, trimmed } = await reads.log({ prefixes, after, limit: page });
       failedAt = undefined;
       if (after < trimmed || after > version) throw versionGone(name, after, trimmed, version);
       for (const entry of entries) {

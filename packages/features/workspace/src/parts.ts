@@ -19,6 +19,7 @@ import type {
 import { noteOf, type Note } from "./author.ts";
 import { CommitQueue, isMade } from "./commitQueue.ts";
 import { freeze } from "./freeze.ts";
+import { SharedReads } from "./sharedReads.ts";
 import { Turns } from "./turns.ts";
 
 /** What all handles of one workspace share. */
@@ -35,9 +36,10 @@ export interface Parts {
   readonly turns: Turns;
   /** Those of this process that want one lock take turns. */
   readonly lockTurns: LockTurns;
+  readonly reads: SharedReads;
 }
 
-type Own = Pick<Parts, "queue" | "turns" | "lockTurns">;
+type Own = Pick<Parts, "queue" | "turns" | "lockTurns" | "reads">;
 
 const shared = new WeakMap<Tier, Map<string, Own>>();
 
@@ -78,6 +80,7 @@ function ownOf(tier: Tier, workspaces: WorkspaceStorage, name: string): Own {
     queue: new CommitQueue(workspaces, name),
     turns: new Turns(),
     lockTurns: new LockTurns(),
+    reads: new SharedReads(workspaces, name),
   };
   ofTier.set(name, own);
   return own;
