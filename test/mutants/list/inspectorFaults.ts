@@ -188,4 +188,14 @@ export const inspectorFaults: readonly Mutant[] = [
     replace: "return numbers",
     tests: ["packages/tools/cli/test/inspector/page/pages.test.ts"],
   },
+  {
+    id: "inf21",
+    kind: "guard",
+    what: "a workspace that is deleted while it is shown stays on the page as it was",
+    file: "packages/tools/cli/page/views/workspace/useWatch.ts",
+    find: 'if (!(thrown instanceof ApiError) || thrown.code !== "VERSION_GONE") throw thrown;',
+    replace: "throw thrown;",
+    tests: ["packages/tools/cli/test/inspector/browser/workspace.test.ts"],
+    name: "a workspace that is deleted while it is shown",
+  },
 ];

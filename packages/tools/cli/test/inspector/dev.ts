@@ -14,7 +14,8 @@ const url = process.env["STRATIGRAPH_URL"];
 const saver =
   url === undefined ? new TierSaver(new MemoryTier(), { threadTags: ["user_id"] }) : openCheckpointer(url);
 // "everything" has hostile threads too, one of 20,000 checkpoints and a value of 12 MB.
-if (url === undefined) await seed(saver, process.argv[3] === "everything" ? everything : everyday);
+if (url === undefined)
+  await seed(saver, process.argv[3] === "everything" ? everything : ["workspace", ...everyday]);
 const graphs = graphsOn(saver);
 const pageFolder = await mkdtemp(join(tmpdir(), "stratigraph-page-"));
 await buildPage(pageFolder, true);

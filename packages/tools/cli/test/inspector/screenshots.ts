@@ -73,6 +73,17 @@ const PICTURES: readonly Picture[] = [
     path: () => "/verify",
     act: (page) => page.getByRole("button", { name: "Verify" }).click(),
   },
+  { name: "workspace", path: () => `/w/${encodeURIComponent("trip to Lisbon")}?tab=log` },
+  {
+    name: "workspace-diff",
+    path: () => `/w/${encodeURIComponent("trip to Lisbon")}?tab=diff&from=0`,
+    act: async (page) => {
+      // Versions differ between runs: the two that the log's rows lead to.
+      await page.getByRole("link", { name: "Log" }).click();
+      await page.getByRole("row", { name: "the cheapest one" }).getByRole("button", { name: "Mark" }).click();
+      await page.getByRole("row", { name: "/report.md" }).getByRole("link", { name: "With" }).click();
+    },
+  },
   {
     name: "narrow",
     path: (id) => `${at("support/4711")}/c/${id("support/4711", 3)}`,
@@ -109,6 +120,7 @@ try {
   await saver.setup();
   for (const [n, name] of everyday.entries())
     await asIfAt(Date.now() - (everyday.length - n) ** 3 * 9 * minute, 40, () => seed(saver, [name]));
+  await seed(saver, ["workspace"]);
   const graphs = graphsOn(saver);
   const inspector = await inspect({
     saver,

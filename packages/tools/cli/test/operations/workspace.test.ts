@@ -165,19 +165,36 @@ test("diff: of an item, of two versions, of the last change", async () => {
   expect((await diffs({ from: 0, limit: 1 })).output).toMatchObject({ more: true, changed: [{}] });
 });
 
-test("redacted fields stay hidden in values, reasons, differences and searches", async () => {
+test("redacted fields stay hidden in values, messages, reasons, differences and searches", async () => {
   const { saver, versions } = await trip();
-  const given = { redact: ["workspaces.trip.plan.days.cities"] };
+  await createWorkspace(saver, "trip").send("critic", { text: "Rome it is" }, { reason: "Rome won" });
+  const given = {
+    redact: [
+      "workspaces.trip.plan.days.cities",
+      "workspaces.trip.topics.news.text",
+      "workspaces.trip.inboxes.critic",
+    ],
+  };
   for (const [name, input] of [
     ["workspace-items", {}],
+    ["workspace-items", { at: versions[0] }],
     ["workspace-show", { item: "plan.days" }],
+    ["workspace-show", { item: "plan.days", at: versions[0], path: "cities" }],
     ["workspace-log", {}],
+    ["workspace-log", { item: "plan.days" }],
     ["workspace-diff", { from: versions[0] }],
+    ["workspace-diff", { from: 0, to: versions[0] }],
+    ["workspace-watch", { since: 0 }],
   ] as const) {
+    const about = `${name} ${JSON.stringify(input)}`;
+    const plain = await ran(name, { workspace: "trip", ...input }, saver);
+    expect(`${about} ${JSON.stringify(plain.output)}`).toMatch(/Bern|Rome/);
     const { output, text } = await ran(name, { workspace: "trip", ...input }, saver, given);
-    expect(`${name} ${JSON.stringify(output)}${text}`).not.toMatch(/Bern|Rome/);
-    expect(text).toContain("(redacted)");
+    expect(`${about} ${JSON.stringify(output)}${text}`).not.toMatch(/Bern|Rome|days changed/);
+    expect(`${about} ${text}`).toContain("(redacted)");
   }
+  const part = { workspace: "trip", item: "plan.days", path: "cities[0]" };
+  await expect(ran("workspace-show", part, saver, given)).rejects.toThrow("leads nowhere");
   const { output } = await ran<Output>(
     "workspace-items",
     { workspace: "trip", search: "Rome" },
@@ -186,8 +203,15 @@ test("redacted fields stay hidden in values, reasons, differences and searches",
   );
   expect(output.items).toEqual([]);
   const whole = { redact: ["workspaces.*"] };
-  const all = await ran("workspace-log", { workspace: "trip" }, saver, whole);
-  expect(JSON.stringify(all.output)).not.toMatch(/Rome|light|900/);
+  for (const name of ["workspace-log", "workspace-items", "workspace-diff"]) {
+    const all = await ran(
+      name,
+      { workspace: "trip", ...(name === "workspace-diff" ? { from: 0 } : {}) },
+      saver,
+      whole,
+    );
+    expect(JSON.stringify(all.output)).not.toMatch(/Rome|Bern|light|900/);
+  }
 });
 
 test("watch: what was missed, then what comes; from where it was interrupted it goes on", async () => {

@@ -26,7 +26,9 @@ export function ChannelDiff({ channel, onMore }: ChannelDiffProps): VNode {
   return (
     <details class="channel-diff" open>
       <summary class="channel-diff-head">
-        <h3 class="mono">{name}</h3>
+        <h3 class="mono" title={name}>
+          {name}
+        </h3>
         <Pill tone={tones[kind]}>{kind}</Pill>
         <span class="faint">{counted(changes, omitted)}</span>
       </summary>

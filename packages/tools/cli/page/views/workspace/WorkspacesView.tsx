@@ -11,6 +11,7 @@ import { Time } from "../../design/Texts.tsx";
 import { commandText } from "../../design/commandText.ts";
 import { href, route, setQuery } from "../../router.ts";
 import { byText } from "./texts.ts";
+import "./workspace.css";
 
 /** The workspaces that agents share. */
 export function WorkspacesView(): VNode {
@@ -50,12 +51,16 @@ export function WorkspacesView(): VNode {
               id: "workspace",
               head: "Workspace",
               cell: ({ workspace }) => (
-                <a class="mono" href={href("workspace", { workspace })}>
+                <a class="workspace-name clip mono" href={href("workspace", { workspace })} title={workspace}>
                   {workspace}
                 </a>
               ),
             },
-            { id: "by", head: "Changed by", cell: ({ author = {} }) => byText(author) },
+            {
+              id: "by",
+              head: "Changed by",
+              cell: ({ author = {} }) => <span class="workspace-name clip">{byText(author)}</span>,
+            },
             {
               id: "at",
               head: "Changed",

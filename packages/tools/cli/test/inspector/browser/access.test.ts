@@ -11,7 +11,7 @@ import { openTab } from "./support/tab.ts";
 let place: Place;
 beforeAll(async () => {
   place = await onPostgres();
-  await seed(place.saver, ["race", "stopped", "trip", "support"]);
+  await seed(place.saver, ["race", "stopped", "trip", "support", "workspace"]);
 });
 afterAll(() => place.close());
 
@@ -33,6 +33,12 @@ const VIEWS = {
   compare: `/compare?threads=${lisbon}%2Fcheapest&threads=${lisbon}%2Fcentral`,
   conflicts: "/conflicts",
   merge: `/t/${lisbon}/merge?from=${lisbon}%2Fcheapest`,
+  workspaces: "/workspaces",
+  "items of a workspace": `/w/${lisbon}`,
+  "log of a workspace": `/w/${lisbon}?tab=log`,
+  "diff of a workspace": `/w/${lisbon}?tab=diff&from=0`,
+  "locks of a workspace": `/w/${lisbon}?tab=locks`,
+  "history of an item": `/w/${lisbon}?item=facts.stay`,
   "what if": `/whatif?at=${lisbon}`,
   "what if of nothing": "/whatif",
   storage: "/storage",
@@ -69,6 +75,8 @@ const few = [
   "what if",
   "what if of nothing",
   "long writes",
+  "log of a workspace",
+  "diff of a workspace",
 ];
 const names = inRounds<readonly string[]>({ few, all: Object.keys(VIEWS) });
 

@@ -7,6 +7,7 @@ import { seedResearch } from "./research.ts";
 import { seedStopped } from "./stopped.ts";
 import { seedSupport } from "./support.ts";
 import { seedTrip } from "./trip.ts";
+import { seedWorkspace } from "./workspace.ts";
 
 const SEEDS = {
   chat: seedChat,
@@ -18,6 +19,7 @@ const SEEDS = {
   stopped: seedStopped,
   trip: seedTrip,
   support: seedSupport,
+  workspace: seedWorkspace,
 };
 
 /** What a storage can be filled with. */
@@ -27,7 +29,7 @@ export type SeedName = keyof typeof SEEDS;
 export const everyday: readonly SeedName[] = ["chat", "research", "race", "stopped", "trip", "support"];
 
 /** Everything there is, hostile and large threads included. */
-export const everything: readonly SeedName[] = ["long", "large", "hostile", ...everyday];
+export const everything: readonly SeedName[] = ["long", "large", "hostile", "workspace", ...everyday];
 
 /** Fills a storage with threads of real graphs, one seed after the other: the last one is the newest. */
 export async function seed(saver: TierSaver, names: readonly SeedName[] = everyday): Promise<void> {
