@@ -4,6 +4,7 @@ import type { Mutant } from "../mutant.ts";
 const memory = ["packages/engine/core/test/items/memory.test.ts"];
 const postgres = ["packages/engine/postgres/test/items.test.ts"];
 const swept = ["packages/engine/postgres/test/itemsSwept.test.ts"];
+const redis = ["packages/engine/redis/test/items.test.ts"];
 const encrypted = ["packages/engine/core/test/items/encryption.test.ts"];
 
 export const itemMutants: readonly Mutant[] = [
@@ -356,5 +357,25 @@ export const itemMutants: readonly Mutant[] = [
     replace: "make_interval(secs => c.ms / 1000)",
     tests: swept,
     name: "lets an item stay",
+  },
+  {
+    id: "it67",
+    kind: "guard",
+    what: "a get on Redis lets no item stay",
+    file: "packages/engine/redis/src/items/redisItems.ts",
+    find: "({ ...addresses[place]!, ...within(addresses[place]!) })",
+    replace: "within(addresses[place]!)",
+    tests: redis,
+    name: "says so",
+  },
+  {
+    id: "it68",
+    kind: "guard",
+    what: "every get of an item on Redis that may stay writes",
+    file: "packages/engine/redis/lua/readItems.lua",
+    find: "0.9 * read.refresh",
+    replace: "read.refresh",
+    tests: redis,
+    name: "once a tenth",
   },
 ];

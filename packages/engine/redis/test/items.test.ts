@@ -161,3 +161,23 @@ test("items whose time has passed are removed by a sweep, those of workspaces to
   expect(await client.zcard(keys.space(undefined)[1]!)).toBe(1);
   expect(await client.zcard(keys.space("w")[1]!)).toBe(0);
 });
+
+test("a read lets an item stay only once a tenth of its time has passed, in the call that reads it", async () => {
+  const own = fresh();
+  const saver = new RedisSaver({ client, prefix: own });
+  const minutes = (ttl: number) =>
+    saver.store({ ttl: [{ namespace: [], ttl: `${ttl}m`, refreshOnRead: true }] });
+  await minutes(90).put(["a"], "k", { n: 1 });
+  const [, , , expiring] = new KeyNames(own).space(undefined) as [string, string, string, string];
+  const endsAt = async (): Promise<number> =>
+    Number((await client.zrange(expiring, "0", "0", "WITHSCORES"))[1]);
+  const begun = await endsAt();
+  expect((await minutes(95).get(["a"], "k"))!.value).toEqual({ n: 1 });
+  expect(await endsAt()).toBe(begun);
+  const read = await minutes(101).get(["a"], "k");
+  const ends = await endsAt();
+  expect(ends - begun).toBeGreaterThanOrEqual(11 * 60_000);
+  // Nothing but its end has changed.
+  expect(await saver.store({ ttl: "30h" }).get(["a"], "k")).toEqual(read);
+  expect(await endsAt()).toBe(ends);
+});

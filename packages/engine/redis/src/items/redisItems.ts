@@ -7,6 +7,7 @@ import type {
   ItemChange,
   ItemNamespacesQuery,
   ItemPage,
+  ItemRead,
   Items,
   ItemSearch,
   NearestItemsQuery,
@@ -72,15 +73,15 @@ export class RedisItems implements Items {
     this.#calls = calls;
   }
 
-  async read(addresses: readonly ItemAddress[]): Promise<(StoredItem | undefined)[]> {
+  async read(addresses: readonly ItemRead[]): Promise<(StoredItem | undefined)[]> {
     return await this.#calls.run("items.read", undefined, () => this.#readAll(addresses));
   }
 
-  async #readAll(addresses: readonly ItemAddress[]): Promise<(StoredItem | undefined)[]> {
+  async #readAll(addresses: readonly ItemRead[]): Promise<(StoredItem | undefined)[]> {
     const items = Array.from<StoredItem | undefined>({ length: addresses.length });
     await Promise.all(
       Array.from(placesByWorkspace(addresses), async ([workspace, places]) => {
-        const own = places.map((place) => within(addresses[place]!));
+        const own = places.map((place) => ({ ...addresses[place]!, ...within(addresses[place]!) }));
         const found = await this.#read(this.#spaces.of(workspace), own);
         for (const [nth, place] of places.entries())
           items[place] = found[nth] && inWorkspace(workspace, found[nth]);
@@ -212,8 +213,8 @@ export class RedisItems implements Items {
     return best.sort(byNearness).slice(0, limit);
   }
 
-  async #read(space: Space, addresses: readonly ItemAddress[]): Promise<(StoredItem | undefined)[]> {
-    const args = [addresses.length, ...addresses.map(encodeAddress)];
+  async #read(space: Space, addresses: readonly ItemRead[]): Promise<(StoredItem | undefined)[]> {
+    const args = [addresses.length, ...addresses.flatMap((at) => [encodeAddress(at), at.refreshMs ?? ""])];
     const { reply, bodies } = await space.read<ReadReply>("readItems", args, (reply) => reply[1]);
     return reply[0].map((found, n) =>
       found === null ? undefined : itemFrom(addresses[n]!, ...found, bodies),

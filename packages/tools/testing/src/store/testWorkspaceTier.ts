@@ -554,6 +554,34 @@ export function testWorkspaceTier(name: string, opening: () => Promise<Workspace
       expect((await entriesOf(tier, ws)).map(({ key }) => key)).toEqual(["long", "short"]);
     });
 
+    test("a read that says so lets an item with a time to live stay, in the store and in a workspace", async () => {
+      const { tier, other, ws } = await open();
+      const puts = [
+        put([], "stays", "1", { ttlMs: 1000 }),
+        put([], "goes", "1", { ttlMs: 1000 }),
+        put([], "ever", "1"),
+      ];
+      const reads = [[ws], ["", ws]].flatMap((namespace) => [
+        { namespace, key: "stays", refreshMs: 3_600_000 },
+        { namespace, key: "goes" },
+        { namespace, key: "ever", refreshMs: 1 },
+      ]);
+      const keys = async (): Promise<unknown[]> => (await other.items.read(reads)).map((item) => item?.key);
+      // Until all are read before the second is over, on a busy machine too.
+      const putAndRead = async (): Promise<unknown[]> => {
+        await tier.items.change(puts.map((change) => ({ ...change, namespace: [ws], note: undefined })));
+        await commit(tier, ws, puts);
+        return await keys();
+      };
+      const whole = ["stays", "goes", "ever", "stays", "goes", "ever"];
+      const left = ["stays", undefined, "ever", "stays", undefined, "ever"];
+      await expect.poll(putAndRead, { timeout: 60_000 }).toEqual(whole);
+      await expect.poll(keys, { timeout: 60_000 }).toEqual(left);
+      // What has expired isn't brought back.
+      for (const at of reads) Object.assign(at, { refreshMs: 3_600_000 });
+      expect([await keys(), await keys()]).toEqual([left, left]);
+    });
+
     test("eight writers that increment one number by its version lose none", async () => {
       const { tier, other, ws } = await open();
       const at = { namespace: ["n"], key: "number" };
