@@ -63,6 +63,7 @@ const expected = {
 const remembered = {
   createAgent: "anna drinks tea",
   deepagents: "Anna drinks green tea",
+  workspace: "Anna drinks green tea",
   supervisor: "bob drinks tea",
   swarm: "carl drinks tea",
 };

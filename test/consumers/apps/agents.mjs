@@ -5,7 +5,10 @@ import { createSupervisor } from "@langchain/langgraph-supervisor";
 import { createHandoffTool, createSwarm } from "@langchain/langgraph-swarm";
 import { CompositeBackend, createDeepAgent, StateBackend, StoreBackend } from "deepagents";
 import { createAgent, tool } from "langchain";
+import { createRequire } from "node:module";
 import { createCheckpointer } from "stratigraph";
+import { createWorkspace } from "@stratigraph/workspace";
+import { WorkspaceBackend } from "@stratigraph/workspace/deepagents";
 import { z } from "zod";
 
 // Agents of every kind on one storage. `agents.mjs tell` and `agents.mjs ask` are processes of their own, and each of them uses new
@@ -62,26 +65,34 @@ function callFor(who) {
     : { name: "recall", args: { who } };
 }
 
+function deepAgent(storage, backend) {
+  const path = "/memories/a.md";
+  const calls =
+    step === "tell"
+      ? [{ name: "write_file", args: { file_path: path, content: "Anna drinks tea" } }]
+      : [
+          { name: "edit_file", args: { file_path: path, old_string: "tea", new_string: "green tea" } },
+          { name: "read_file", args: { file_path: path } },
+        ];
+  return createDeepAgent({
+    model: new ScriptedModel(calls),
+    backend: new CompositeBackend(new StateBackend(), { "/memories/": backend }),
+    ...storage,
+  });
+}
+
 const agents = {
   createAgent: (storage) =>
     createAgent({ model: new ScriptedModel([callFor("anna")]), tools: [remember, recall], ...storage }),
 
-  deepagents: (storage) => {
-    const path = "/memories/a.md";
-    const calls =
-      step === "tell"
-        ? [{ name: "write_file", args: { file_path: path, content: "Anna drinks tea" } }]
-        : [
-            { name: "edit_file", args: { file_path: path, old_string: "tea", new_string: "green tea" } },
-            { name: "read_file", args: { file_path: path } },
-          ];
-    return createDeepAgent({
-      model: new ScriptedModel(calls),
-      backend: new CompositeBackend(new StateBackend(), {
-        "/memories/": new StoreBackend({ namespace: ["files"] }),
-      }),
-      ...storage,
-    });
+  deepagents: (storage) => deepAgent(storage, new StoreBackend({ namespace: ["files"] })),
+
+  // The half that is asked loads it as CommonJS does.
+  workspace: (storage) => {
+    const workspace = createWorkspace(storage.checkpointer, "team");
+    const cjs = createRequire(import.meta.url)("@stratigraph/workspace/deepagents");
+    const Backend = step === "tell" ? WorkspaceBackend : cjs.WorkspaceBackend;
+    return deepAgent(storage, new Backend(workspace, { namespace: ["files"] }));
   },
 
   supervisor: (storage) => {
