@@ -32,6 +32,7 @@ export {
 export {
   type Commit,
   type CommitResult,
+  type EntryBytes,
   type ItemsAtQuery,
   type LoggedChange,
   type LogPage,

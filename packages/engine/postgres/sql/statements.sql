@@ -502,6 +502,33 @@ select name from :schema.workspaces where name > $1::bytea order by name limit $
 -- name: trimWorkspace
 select removed, done from :schema.trim_workspace_1($1::bytea, $2::bigint, $3::integer)
 
+-- name: replaceEntries
+-- $1: the workspace. $2: versions of entries. $3: SHA-256 of note and value as they were read. $4 and $5: where the bytes of notes begin in
+-- $8, and how many there are; $6 and $7: the same of values, or null. Waits for nobody, as replaceItems. An item of such a version has its
+-- bytes there; it is held, so that no field stays known that is encrypted now.
+with c as materialized (
+  select e.*, exists (select from :schema.items i where i.version = e.version) as is_item
+    from unnest($2::bigint[], $3::bytea[], $4::integer[], $5::integer[], $6::integer[], $7::integer[])
+           as e (version, was, note, note_length, value, value_length)
+), held as materialized (
+  select i.version from c join :schema.items i using (version) for update of i skip locked
+), at as materialized (
+  select l.ws, l.version, substring($8::bytea from c.note for c.note_length) as note,
+         substring($8::bytea from c.value for c.value_length) as value
+    from c
+    join :schema.workspace_log l
+      on l.ws = (select w.ws from :schema.workspaces w where w.name = $1::bytea) and l.version = c.version
+   where sha256(l.note || coalesce(l.value, '')) = c.was
+     and (not c.is_item or c.version in (select h.version from held h))
+     for update of l skip locked
+), known as (
+  update :schema.items i set fields = 'true' from at where i.version = at.version and i.fields <> 'true'
+)
+update :schema.workspace_log l set note = at.note, value = at.value
+  from at
+ where l.ws = at.ws and l.version = at.version
+returning 1
+
 -- name: deleteWorkspace
 select :schema.delete_workspace_1($1::bytea, $2::bigint, $3::boolean) as done
 

@@ -95,7 +95,7 @@ local function putItem(s, address, before, item)
 end
 
 -- The bodies that a script answers. Large ones, and those that would be too many bytes together, are only named, with their sizes:
--- the client fetches them. They never change. With `all`, none is only named.
+-- the client fetches them. They never change, unless they are encrypted anew. With `all`, none is only named.
 local bodies = { named = {}, bytes = 0, answered = 0, all = false }
 
 local function body(version)

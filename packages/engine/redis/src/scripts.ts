@@ -42,6 +42,7 @@ export const scripts = {
   log: script(lua.common, lua.space, lua.log),
   entries: script(lua.common, lua.space, lua.entries),
   itemsAt: script(lua.common, lua.space, lua.itemsAt),
+  replaceEntries: script(lua.common, lua.space, lua.replaceEntries),
   trim: script(lua.common, lua.space, lua.trim),
   deleteSpace: script(lua.common, lua.space, lua.deleteSpace),
   lease: script(lua.lease),

@@ -185,6 +185,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
         list: (...args) => gate.run(() => workspaces.list(...args)),
         trim: (...args) => gate.run(() => workspaces.trim(...args)),
         delete: (...args) => gate.run(() => workspaces.delete(...args)),
+        replace: (...args) => gate.run(() => workspaces.replace(...args)),
         ...(workspaces.changed !== undefined && { changed: (...args) => workspaces.changed!(...args) }),
       };
     }

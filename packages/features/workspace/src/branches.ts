@@ -104,11 +104,12 @@ function taken({ name }: Parts): InvalidOptionError {
 async function copyOf(from: Parts, to: Parts, item: StoredItem): Promise<WorkspaceChange> {
   const { namespace, key, note } = item;
   const value = (await valueIn(from, item))!;
+  // Who made the item is still who made it.
+  const text = note === undefined ? noteText(undefined, undefined) : await from.coder.noteText(item, note);
   const ttlMs = to.ttl(namespace);
   return {
     ...(await to.coder.capture({ namespace, key }, value)()),
-    // Who made the item is still who made it.
-    note: note ?? (await to.coder.note(item, noteText(undefined, undefined))),
+    note: await to.coder.note(item, text),
     ttlMs,
   };
 }

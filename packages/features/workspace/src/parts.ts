@@ -57,19 +57,14 @@ export function partsOf(
       "It keeps no workspaces. Memory, PostgreSQL, PGlite and Redis do, and stacks with one of these as the warm tier.",
     );
   const { workspaces, items } = tier;
-  if (checkpointer.itemCoder.encrypts)
-    throw new InvalidOptionError(
-      "checkpointer",
-      "a saver with encryption",
-      "Workspaces can't be encrypted yet. Open it by a checkpointer without encryption, if its values may be readable.",
-    );
-  const { itemCoder: coder } = checkpointer;
+  const coder = checkpointer.itemCoder.of(name);
   return { ...ownOf(tier, workspaces, name), name, tier, workspaces, items, coder, ...options };
 }
 
 /** The same of another workspace in the same storage. */
 export function otherParts(parts: Parts, name: string): Parts {
-  return { ...parts, ...ownOf(parts.tier, parts.workspaces, name), name };
+  const own = ownOf(parts.tier, parts.workspaces, name);
+  return { ...parts, ...own, name, coder: parts.coder.of(name) };
 }
 
 /** What all handles of a workspace in this process share. */

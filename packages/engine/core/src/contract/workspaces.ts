@@ -46,6 +46,15 @@ export interface LoggedChange extends ItemAddress {
   readonly value?: Uint8Array | undefined;
 }
 
+/** Other bytes for an entry of a log. */
+export interface EntryBytes {
+  /** The entry as it was read. */
+  readonly was: LoggedChange;
+  readonly note: Uint8Array;
+  /** As in {@link was}: absent if it is. */
+  readonly value?: Uint8Array | undefined;
+}
+
 /** Which entries of a log to read. */
 export interface LogQuery {
   /** Only entries below one of these; none is the beginning of another. `[[]]`: all. */
@@ -123,10 +132,21 @@ export interface WorkspaceStorage {
   /** Deletes a workspace with its items and its log, if its newest version is this one. Returns whether it did. */
   delete(workspace: string, version: number): Promise<boolean>;
   /**
+   * Replaces notes and values of entries by bytes that mean the same, and with them those of items. Versions and times stay. From then on the
+   * items pass every FieldTest. Nobody is woken.
+   * @returns how many were replaced: not those that are gone, have other bytes by now, or are just being changed
+   */
+  replace(workspace: string, entries: readonly EntryBytes[]): Promise<number>;
+  /**
    * Resolves soon after a commit of the workspace, or sooner. Others may miss that, so readers also look from time to time.
    * Absent: readers only look.
    */
   changed?(workspace: string, signal: AbortSignal): Promise<void>;
+}
+
+/** An address of a workspace as one of {@link Items}. */
+export function addressWithin(workspace: string, { namespace, key }: ItemAddress): ItemAddress {
+  return { namespace: ["", workspace, ...namespace], key };
 }
 
 /** A tier that keeps workspaces. */

@@ -14,9 +14,14 @@ export function bodyAddress(owner: readonly string[]): string {
   return JSON.stringify(owner);
 }
 
-/** What encryption binds an item's value to. No checkpoint's body is bound to it. */
+/** What encryption binds an item's value to; of a workspace's item, the address among {@link Items}. No checkpoint's body is bound to it. */
 export function itemBinding({ namespace, key }: ItemAddress): string {
   return `item${JSON.stringify([...namespace, key])}`;
+}
+
+/** What encryption binds the note of an item's change to. No value is bound to it. */
+export function noteBinding({ namespace, key }: ItemAddress): string {
+  return `note${JSON.stringify([...namespace, key])}`;
 }
 
 /**

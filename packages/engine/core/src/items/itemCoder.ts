@@ -5,8 +5,9 @@ import { tooLong } from "../contract/storedSize.ts";
 import type { BlobEncoder } from "../encode/blobEncoder.ts";
 import { checkReadable, dumped, loaded, type Dumped } from "../encode/serialized.ts";
 import type { Typed } from "../encode/record.ts";
-import { itemBinding, verified, withChecksum } from "../encode/storedBody.ts";
+import { itemBinding, noteBinding, verified, withChecksum } from "../encode/storedBody.ts";
 import { itemError } from "../encode/valueErrors.ts";
+import { addressWithin } from "../contract/workspaces.ts";
 import { fieldsOf } from "./filter.ts";
 
 /** The value of an item, as LangGraph's BaseStore has it. */
@@ -16,11 +17,21 @@ export type ItemValue = Record<string, unknown>;
 export class ItemCoder {
   readonly #serde: SerializerProtocol;
   readonly #blobs: BlobEncoder;
+  readonly #workspace: string | undefined;
 
-  /** @param blobs the saver's, for its envelope and its limits */
-  constructor(serde: SerializerProtocol, blobs: BlobEncoder) {
+  /**
+   * @param blobs the saver's, for its envelope and its limits
+   * @param workspace whose addresses leave out its name; absent: the store
+   */
+  constructor(serde: SerializerProtocol, blobs: BlobEncoder, workspace?: string) {
     this.#serde = serde;
     this.#blobs = blobs;
+    this.#workspace = workspace;
+  }
+
+  /** The coder of a workspace's items: what it encrypts opens in that workspace only. */
+  of(workspace: string): ItemCoder {
+    return new ItemCoder(this.#serde, this.#blobs, workspace);
   }
 
   get encrypts(): boolean {
@@ -49,7 +60,7 @@ export class ItemCoder {
         checkReadable(bytes.length, this.#blobs.maxBytes);
         const owner = ownerOf(at);
         const content = withChecksum(owner, [], payloadOf(type, bytes));
-        const wrapped = await this.#blobs.envelope.wrap(content, itemBinding(at));
+        const wrapped = await this.#blobs.envelope.wrap(content, itemBinding(this.#whole(at)));
         const { tier, maxBytes } = this.#blobs.stored;
         if (wrapped.length > maxBytes) throw tooLong(tier, wrapped.length, maxBytes);
         return { ...at, value: wrapped, ...beside };
@@ -64,7 +75,7 @@ export class ItemCoder {
     const owner = ownerOf(noteAddress(at));
     try {
       const content = withChecksum(owner, [], Buffer.from(text));
-      return await this.#blobs.envelope.wrap(content, itemBinding(noteAddress(at)));
+      return await this.#blobs.envelope.wrap(content, noteBinding(this.#whole(at)));
     } catch (cause) {
       throw notStored(at, cause);
     }
@@ -74,7 +85,7 @@ export class ItemCoder {
   async noteText(at: ItemAddress, bytes: Uint8Array): Promise<string> {
     const owner = ownerOf(noteAddress(at));
     try {
-      const content = await this.#blobs.envelope.unwrap(bytes, itemBinding(noteAddress(at)));
+      const content = await this.#blobs.envelope.unwrap(bytes, noteBinding(this.#whole(at)));
       return Buffer.from(verified(owner, [], content)).toString("utf8");
     } catch (cause) {
       throw itemError(at, "its note can't be decoded", cause, "CORRUPT");
@@ -86,7 +97,7 @@ export class ItemCoder {
     const owner = ownerOf(item);
     let typed: Typed;
     try {
-      const content = await this.#blobs.envelope.unwrap(item.value, itemBinding(item));
+      const content = await this.#blobs.envelope.unwrap(item.value, itemBinding(this.#whole(item)));
       typed = splitPayload(verified(owner, [], content));
     } catch (cause) {
       throw itemError(item, "its value can't be decoded", cause, "CORRUPT");
@@ -97,6 +108,10 @@ export class ItemCoder {
       const what = "its value can't be revived, though its bytes are those that were put";
       throw itemError(item, what, cause, "SERIALIZATION");
     }
+  }
+
+  #whole(at: ItemAddress): ItemAddress {
+    return this.#workspace === undefined ? at : addressWithin(this.#workspace, at);
   }
 }
 

@@ -67,6 +67,13 @@ export class MemoryItems implements Items {
     return item?.version;
   }
 
+  /** Gives the item of a version other bytes. */
+  setBytes({ namespace, key }: ItemAddress, version: number, bytes: Pick<Kept, "note" | "value">): void {
+    const items = this.#items.get(pathText(namespace));
+    const item = items?.get(key);
+    if (item?.version === version) items!.set(key, { ...item, ...bytes });
+  }
+
   async change(changes: readonly ItemChange[]): Promise<void> {
     await this.#run("items.change", () => {
       for (const change of changes) this.set(change, this.nextVersion());

@@ -1,13 +1,15 @@
 import { isBelow, type ItemAddress, type ItemPage } from "../contract/items.ts";
-import type {
-  Commit,
-  CommitResult,
-  ItemsAtQuery,
-  LoggedChange,
-  LogPage,
-  LogQuery,
-  WorkspaceChange,
-  WorkspaceStorage,
+import {
+  addressWithin,
+  type Commit,
+  type CommitResult,
+  type EntryBytes,
+  type ItemsAtQuery,
+  type LoggedChange,
+  type LogPage,
+  type LogQuery,
+  type WorkspaceChange,
+  type WorkspaceStorage,
 } from "../contract/workspaces.ts";
 import { pathText, type MemoryItems } from "./memoryItems.ts";
 
@@ -64,7 +66,7 @@ export class MemoryWorkspaces implements WorkspaceStorage {
       if (made.length > 0) return { versions: versionsAgain(changes, made), atMs: made[0]!.atMs };
     }
     const failed = checks.flatMap((check, place) =>
-      (this.#items.get(within(name, check))?.version ?? 0) === check.version ? [] : [place],
+      (this.#items.get(addressWithin(name, check))?.version ?? 0) === check.version ? [] : [place],
     );
     if (failed.length > 0) return { failed };
     this.#workspaces.set(name, workspace);
@@ -77,7 +79,7 @@ export class MemoryWorkspaces implements WorkspaceStorage {
   }
 
   #change(name: string, workspace: Workspace, commit: string, change: WorkspaceChange, atMs: number): number {
-    const at = within(name, change);
+    const at = addressWithin(name, change);
     if (change.as === "touch") {
       const version = this.#items.touch(at, change.ttlMs);
       const entry = workspace.log.findLast((each) => each.version === version);
@@ -184,6 +186,22 @@ export class MemoryWorkspaces implements WorkspaceStorage {
     });
   }
 
+  async replace(name: string, entries: readonly EntryBytes[]): Promise<number> {
+    return await this.#run("workspaces.replace", () => {
+      const log = this.#workspaces.get(name)?.log ?? [];
+      const places = new Map(log.map(({ version }, place) => [version, place]));
+      let replaced = 0;
+      for (const { was, note, value } of entries) {
+        const place = places.get(was.version);
+        if (place === undefined || !hasBytes(log[place]!, was)) continue;
+        log[place] = { ...log[place]!, note, value };
+        this.#items.setBytes(addressWithin(name, was), was.version, { note, value: value! });
+        replaced += 1;
+      }
+      return replaced;
+    });
+  }
+
   async changed(name: string, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const waiting = this.#waiting.get(name) ?? new Set();
@@ -202,9 +220,10 @@ export class MemoryWorkspaces implements WorkspaceStorage {
   }
 }
 
-/** An address of a workspace as one of {@link Items}. */
-function within(name: string, { namespace, key }: ItemAddress): ItemAddress {
-  return { namespace: ["", name, ...namespace], key };
+function hasBytes(entry: LoggedChange, { note, value }: LoggedChange): boolean {
+  const isSame = (one: Uint8Array = new Uint8Array(), other: Uint8Array = new Uint8Array()): boolean =>
+    Buffer.compare(one, other) === 0;
+  return isSame(entry.note, note) && isSame(entry.value, value);
 }
 
 function orderOf({ namespace, key }: ItemAddress): string {

@@ -6,12 +6,12 @@ import { StratigraphError, type ErrorCode } from "../contract/errors.ts";
 import { keepsItems } from "../contract/items.ts";
 import { type Tier } from "../contract/tier.ts";
 import { ownersOf, type OwningTier } from "../contract/tierExtensions.ts";
-import { allItems, keyOfItem } from "./itemBytes.ts";
+import { allKeys } from "./itemBytes.ts";
 import { undecodable } from "../encode/valueErrors.ts";
 
 /** Options of keysInUse. */
 export interface KeysInUseOptions {
-  /** Only these threads. Default: all that have checkpoints, and the items of stores. */
+  /** Only these threads. Default: all that have checkpoints, and the items of stores and workspaces. */
   readonly threadIds?: readonly string[] | undefined;
   /**
    * Called with the error of each damaged thread, which `data.threadId` names, or item, which `data.namespace` and `data.key` name. Nothing
@@ -32,7 +32,7 @@ export interface KeyUse {
   readonly writes: number;
   /** Values, and patches. */
   readonly blobs: number;
-  /** Items of stores. */
+  /** Items of stores and workspaces, and entries of workspaces' logs. An item that the log has counts as its entry. */
   readonly items: number;
 }
 
@@ -78,10 +78,9 @@ export async function keysInUse(tier: Tier, options: KeysInUseOptions = {}): Pro
       });
   }
   if (only === undefined && keepsItems(tier))
-    for await (const item of allItems(tier.items))
+    for await (const keysOf of allKeys(tier))
       await unlessDamaged(() => {
-        const keyId = keyOfItem(item);
-        found.set(keyId, sum({ ...none, items: 1 }, found.get(keyId)));
+        for (const keyId of keysOf()) found.set(keyId, sum({ ...none, items: 1 }, found.get(keyId)));
       });
   const keys = [...found].map(([keyId, counts]): KeyUse =>
     keyId === undefined ? counts : { keyId, ...counts },

@@ -4,7 +4,8 @@ import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { Envelope } from "../encode/envelope.ts";
 import { InvalidOptionError, StratigraphError } from "../contract/errors.ts";
 import { keepsItems } from "../contract/items.ts";
-import { reencryptItems } from "./itemBytes.ts";
+import { keepsWorkspaces } from "../contract/workspaces.ts";
+import { reencryptItems, type ItemsPlace } from "./itemBytes.ts";
 import { bytesOfThread, keyOf, unlistedOf } from "./keysInUse.ts";
 import { isThreadInfo } from "./listThreads.ts";
 import type { StoredBytes } from "../encode/ownBytes.ts";
@@ -20,10 +21,10 @@ import { undecodable } from "../encode/valueErrors.ts";
 
 /** Options of reencrypt. */
 export interface ReencryptOptions {
-  /** Only these threads. Default: all that have checkpoints, and then the items of stores. */
+  /** Only these threads. Default: all that have checkpoints, and then the items of stores and workspaces. */
   readonly threadIds?: readonly string[] | undefined;
   /**
-   * Stop after this many threads, or pages of up to 500 items; the report's `cursor` says where to go on. Default: no limit.
+   * Stop after this many threads, or pages of up to 500 items or entries of logs; the report's `cursor` says where to go on. Default: no limit.
    */
   readonly limit?: number | undefined;
   /** `cursor` of an earlier report, with the same `threadIds`. */
@@ -40,7 +41,7 @@ export interface ReencryptReport {
   readonly writes: number;
   /** Values and patches that were re-encrypted. */
   readonly blobs: number;
-  /** Items of stores that were re-encrypted. */
+  /** Items of stores and workspaces, and entries of workspaces' logs, that were re-encrypted. An item that the log has counts as its entry. */
   readonly items: number;
   /** Blobs that were removed because no checkpoint named them any more. */
   readonly dropped: number;
@@ -70,12 +71,11 @@ const advice: OptionAdvice = {
 };
 
 /**
- * Where to go on: the index of the tier among those that own data, and the place among its threads. After all of them come the items before
- * a version.
+ * Where to go on: the index of the tier among those that own data, and the place among its threads. After all of them come the items.
  */
 interface Cursor {
   readonly owner: number;
-  readonly before?: number | undefined;
+  readonly items?: ItemsPlace | undefined;
   readonly after?: Parameters<Tier["threads"]>[0]["after"];
   /** How many of `threadIds` are done. */
   readonly done?: number;
@@ -90,7 +90,7 @@ type Pieces = {
 };
 
 /**
- * Re-encrypts all that isn't encrypted with the active key, thread by thread and then the items of stores, while others read and write. It works in small
+ * Re-encrypts all that isn't encrypted with the active key, thread by thread and then the items of stores and workspaces, while others read and write. It works in small
  * atomic steps, none of which a writer undoes. Contents, ids and hashes stay the same, and nothing is decompressed. A second call
  * reads everything and changes nothing. A thread that fails for a reason of its own is reported, and the work goes on.
  * @throws InvalidOptionError if there is no encryption, or the tier can't replace bytes; StratigraphError "KEY_UNAVAILABLE",
@@ -103,13 +103,13 @@ export async function reencrypt(
 ): Promise<ReencryptReport> {
   const { only, limit } = checked(options);
   const owners = replacingOwners(tier, envelope);
-  const items = only === undefined && keepsItems(tier) ? tier.items : undefined;
+  const keeper = only === undefined && keepsItems(tier) ? tier : undefined;
   const from: Cursor =
     options.cursor === undefined
       ? { owner: 0 }
       : decodeCursor(
           options.cursor,
-          isPlaceAmong(owners.length, items !== undefined),
+          isPlaceAmong(owners.length, keeper),
           "Pass the cursor of an earlier report as it was.",
         );
   const counts: Counts = { records: 0, writes: 0, blobs: 0, items: 0, dropped: 0, unlisted: 0 };
@@ -130,10 +130,12 @@ export async function reencrypt(
     if (threads === limit) return { threads, ...counts, failed, failures, cursor: encodeCursor(next) };
   }
   let steps = threads;
-  for await (const page of items === undefined ? [] : reencryptItems(items, envelope, from.before, isOfOne)) {
+  for await (const page of keeper === undefined
+    ? []
+    : reencryptItems(keeper, envelope, from.items, isOfOne)) {
     counts.items += page.items;
     for (const error of page.failed) note({ error });
-    const next = { owner: owners.length, before: page.next };
+    const next = { owner: owners.length, items: page.next };
     if ((steps += 1) === limit && page.next !== undefined)
       return { threads, ...counts, failed, failures, cursor: encodeCursor(next) };
   }
@@ -289,11 +291,17 @@ async function namedByStrays(tier: OwningTier, threadId: string): Promise<Set<st
 }
 
 /** Makes the check of a cursor. With a cursor that names an owner that doesn't exist, the work would end at once, as if all were done. */
-function isPlaceAmong(owners: number, hasItems: boolean): (place: unknown) => place is Cursor {
+function isPlaceAmong(owners: number, keeper: Tier | undefined): (place: unknown) => place is Cursor {
   return (place): place is Cursor => {
-    const { owner, after, before, done = 0 } = (place ?? {}) as Partial<Cursor>;
-    if (before !== undefined) return hasItems && owner === owners && Number.isInteger(before);
+    const { owner, after, items, done = 0 } = (place ?? {}) as Partial<Cursor>;
+    if (items !== undefined) return owner === owners && keeper !== undefined && isItemsPlace(items, keeper);
     const isOwner = owner !== undefined && Number.isInteger(owner) && owner >= 0 && owner < owners;
     return isOwner && (after === undefined || isThreadInfo(after)) && Number.isInteger(done) && done >= 0;
   };
+}
+
+function isItemsPlace(place: unknown, keeper: Tier): place is ItemsPlace {
+  const { before, workspace, since } = Object(place) as Record<string, unknown>;
+  if (before !== undefined) return Number.isInteger(before);
+  return keepsWorkspaces(keeper) && typeof workspace === "string" && Number.isInteger(since);
 }

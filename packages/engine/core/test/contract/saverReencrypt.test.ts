@@ -266,8 +266,10 @@ describe("refused", () => {
     { owner: 0, after: "x" },
     { owner: 0, after: { threadId: 5 } },
     { owner: 0, done: -1 },
-    { owner: 0, before: 5 },
-    { owner: 1, before: "x" },
+    { owner: 0, items: { before: 5 } },
+    { owner: 1, items: { before: "x" } },
+    { owner: 1, items: { workspace: "w" } },
+    { owner: 1, items: 5 },
     null,
   ])("a cursor of another saver or list, %j: it would skip threads", async (place) => {
     const saver = new TierSaver(new MemoryTier(), { encryption: old });

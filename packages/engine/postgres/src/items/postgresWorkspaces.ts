@@ -1,10 +1,13 @@
+import { createHash } from "node:crypto";
 import {
   namespaceOfPath,
   namespacePath,
   type Commit,
   type CommitResult,
+  type EntryBytes,
   type ItemPage,
   type ItemsAtQuery,
+  type LoggedChange,
   type LogPage,
   type LogQuery,
   type WorkspaceChange,
@@ -25,6 +28,7 @@ type WorkspaceStatements = Readonly<
     | "itemsAt"
     | "workspaces"
     | "trimWorkspace"
+    | "replaceEntries"
     | "deleteWorkspace"
     | "purgeWorkspaces",
     Statement
@@ -152,6 +156,26 @@ export class PostgresWorkspaces implements WorkspaceStorage {
         () => false,
       );
     return true;
+  }
+
+  async replace(workspace: string, entries: readonly EntryBytes[]): Promise<number> {
+    const contents = new BinaryArgument();
+    const hashOf = ({ note, value }: LoggedChange): Buffer =>
+      createHash("sha256")
+        .update(note)
+        .update(value ?? "")
+        .digest();
+    const values = [
+      Buffer.from(workspace),
+      entries.map(({ was }) => was.version),
+      entries.map(({ was }) => hashOf(was)),
+      entries.map(({ note }) => contents.add(note)),
+      entries.map(({ note }) => note.length),
+      entries.map(({ value }) => (value === undefined ? null : contents.add(value))),
+      entries.map(({ value }) => value?.length ?? null),
+      contents.value(),
+    ];
+    return (await this.#run(this.#sql.replaceEntries, values)).length;
   }
 
   /** @param again the values once the statement may have been done already */

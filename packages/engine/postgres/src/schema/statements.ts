@@ -82,6 +82,7 @@ export function statementsIn(schema: string) {
     itemsAt: quick("itemsAt"),
     workspaces: quick("workspaces"),
     trimWorkspace: heavy("trimWorkspace"),
+    replaceEntries: heavy("replaceEntries"),
     deleteWorkspace: heavy("deleteWorkspace"),
     purgeWorkspaces: { ...heavy("purgeWorkspaces"), method: "deleteWorkspace" },
     lock: quick("lock"),

@@ -17,9 +17,14 @@ export function commitArgs(commits: readonly Commit[], isRepeat: boolean): (Byte
       const { as = value === undefined ? "delete" : "put" } = change;
       args.push(as === "message" && value === undefined ? "note" : as, encodeAddress(change));
       args.push(ttlMs === undefined ? "" : Math.ceil(ttlMs), note === undefined ? 0 : 1);
-      const front = encodeStrings([optional(note === undefined ? undefined : asBuffer(note))]);
-      args.push(value === undefined ? front : Buffer.concat([front, value]), encodeVectors(change.vectors));
+      args.push(encodeBody(note, value), encodeVectors(change.vectors));
     }
   }
   return args;
+}
+
+/** A body as lua/space.lua describes it, without the time of its item. */
+export function encodeBody(note: Uint8Array | undefined, value: Uint8Array | undefined): Buffer {
+  const front = encodeStrings([optional(note === undefined ? undefined : asBuffer(note))]);
+  return value === undefined ? front : Buffer.concat([front, value]);
 }

@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
 import type { Calls } from "@stratigraph/core/internal";
 import type {
   Commit,
   CommitResult,
+  EntryBytes,
   ItemsAtQuery,
   LoggedChange,
   LogQuery,
@@ -13,7 +15,7 @@ import type {
 } from "@stratigraph/core/tier";
 import type { Bytes } from "../checkpointKeys.ts";
 import type { NamedBlobs } from "../largeBlobs.ts";
-import { commitArgs } from "./commitArgs.ts";
+import { commitArgs, encodeBody } from "./commitArgs.ts";
 import {
   encodeAddress,
   encodeLabels,
@@ -202,6 +204,17 @@ export class RedisWorkspaces implements WorkspaceStorage {
       if ((await this.#spaces.of(workspace).run("deleteSpace", [version])) === 0) return false;
       await this.#spaces.deleted(workspace);
       return true;
+    });
+  }
+
+  async replace(workspace: string, entries: readonly EntryBytes[]): Promise<number> {
+    return await this.#calls.run("workspaces.replace", undefined, async () => {
+      const args: (Bytes | number)[] = [entries.length];
+      for (const { was, note, value } of entries) {
+        const before = createHash("sha1").update(encodeBody(was.note, was.value));
+        args.push(was.version, before.digest("hex"), encodeBody(note, value));
+      }
+      return Number(await this.#spaces.of(workspace).run("replaceEntries", args));
     });
   }
 }

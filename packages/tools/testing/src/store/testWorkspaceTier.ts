@@ -5,6 +5,7 @@ import { keepsItems, keepsWorkspaces } from "@stratigraph/core/internal";
 import type {
   Commit,
   CommitResult,
+  EntryBytes,
   ItemKeeper,
   ItemsAtQuery,
   LoggedChange,
@@ -115,6 +116,19 @@ async function trim({ workspaces }: WorkspaceTier, name: string, version: number
 async function expired(tier: WorkspaceTier, name: string, key: string): Promise<void> {
   while ((await read(tier, name, [], key)) !== undefined);
 }
+
+/** Without fields that are undefined. */
+const plain = ({ note, value }: EntryBytes): Partial<LoggedChange> => ({
+  note,
+  ...(value !== undefined && { value }),
+});
+
+/** Other bytes for an entry. */
+const otherBytes = (was: LoggedChange): EntryBytes => ({
+  was,
+  note: bytes(`${text(was.note)}'`),
+  value: was.value && bytes(`${text(was.value)}'`),
+});
 
 const shown = ({ namespace, key, kind, note, value }: LoggedChange): string =>
   `${kind} ${namespace.join("/")}:${key} ${text(note)} ${text(value) ?? "-"}`;
@@ -647,6 +661,135 @@ export function testWorkspaceTier(name: string, opening: () => Promise<Workspace
       }
     });
 
+    test("bytes of entries are replaced, and those of their items; nothing else changes", async () => {
+      const { tier, other, ws } = await open();
+      const large = "x".repeat(100_000);
+      const at = { namespace: ["", "topics", "t"], key: "" };
+      const { versions } = await commit(tier, ws, [
+        put(["a"], "old", "1"),
+        put(["a"], "k", "2", { fields: { kind: "plan" }, ttlMs: 3_600_000 }),
+        put(["a"], "large", large),
+        put(["a"], "empty", ""),
+        { ...at, value: bytes("hello"), note: bytes("said"), as: "message" },
+        { ...at, note: bytes("nothing"), as: "message" },
+        put(["a"], "quiet", "3", { note: undefined }),
+      ]);
+      await commit(tier, ws, [
+        put(["a"], "old", "4"),
+        { namespace: ["a"], key: "gone", note: bytes("gone") },
+      ]);
+      const before = await tier.workspaces.log(ws, { prefixes: all, limit: 100 });
+      const known = async (mine: WorkspaceTier) => {
+        const items = await itemsAt(mine, ws, before.version);
+        const found = await mine.items.search({ prefixes: [["", ws]], tests: [], limit: 100 });
+        return [...items, ...found.items].map(({ value: _, note: __, ...item }) => item);
+      };
+      const items = await known(tier);
+      expect(await other.workspaces.replace(ws, before.entries.map(otherBytes))).toBe(before.entries.length);
+      const after = await tier.workspaces.log(ws, { prefixes: all, limit: 100 });
+      expect(after).toEqual({
+        ...before,
+        entries: before.entries.map((entry) => ({ ...entry, ...plain(otherBytes(entry)) })),
+      });
+      expect(await known(tier)).toEqual(items);
+      const said = async (key: string) => {
+        const item = await read(tier, ws, ["a"], key);
+        return [text(item?.note), text(item?.value)?.slice(-3)];
+      };
+      expect(await said("old")).toEqual(["put old'", "4'"]);
+      expect(await said("k")).toEqual(["put k'", "2'"]);
+      expect(await said("large")).toEqual(["put large'", "xx'"]);
+      expect(await said("empty")).toEqual(["put empty'", "'"]);
+      expect(await said("quiet")).toEqual([undefined, "3"]);
+      const past = await itemsAt(other, ws, versions[3]!);
+      expect(past.map(({ key, value }) => [key, text(value)!.slice(-3)]).toSorted()).toEqual([
+        ["empty", "'"],
+        ["k", "2'"],
+        ["large", "xx'"],
+        ["old", "1'"],
+      ]);
+      const search = { prefixes: [["", ws]], limit: 10, tests: [{ field: "kind", in: ["other"] }] };
+      expect((await tier.items.search(search)).items.map(({ key }) => key)).toContain("k");
+      // The item still goes by its version, and what was replaced can be replaced again.
+      const check = { namespace: ["a"], key: "k", version: versions[1]! };
+      await commit(
+        tier,
+        ws,
+        [{ namespace: ["a"], key: "k", as: "touch" }, put(["a"], "empty", "5")],
+        [check],
+      );
+      expect(await tier.workspaces.replace(ws, after.entries.map(otherBytes))).toBe(after.entries.length);
+      expect(await said("k")).toEqual(["put k''", "2''"]);
+      expect(await said("empty")).toEqual(["put empty", "5"]);
+      await trim(tier, ws, Number.MAX_SAFE_INTEGER);
+      expect((await entriesOf(tier, ws)).map(({ key, value }) => [key, text(value)!.slice(-3)])).toEqual([
+        ["k", "2''"],
+        ["large", "x''"],
+        ["old", "4''"],
+        ["empty", "5"],
+      ]);
+    });
+
+    test("bytes that another one replaced, or that are gone, aren't replaced", async () => {
+      const { tier, other, ws } = await open();
+      expect(await tier.workspaces.replace(ws, [])).toBe(0);
+      await commit(tier, ws, [put(["a"], "k", "1"), put(["a"], "l", "1")]);
+      const [k, l] = (await entriesOf(tier, ws)) as [LoggedChange, LoggedChange];
+      expect(await tier.workspaces.replace(`${ws} other`, [otherBytes(k)])).toBe(0);
+      const both = await Promise.all(
+        [tier, other].map(
+          async ({ workspaces }) => await workspaces.replace(ws, [otherBytes(k), otherBytes(l)]),
+        ),
+      );
+      expect(both[0]! + both[1]!).toBe(2);
+      expect(await tier.workspaces.replace(ws, [otherBytes(k)])).toBe(0);
+      const now = (await entriesOf(tier, ws))[1]!;
+      // Of these, one has another note, and one another value.
+      expect(await tier.workspaces.replace(ws, [{ ...otherBytes(now), was: { ...now, note: l.note } }])).toBe(
+        0,
+      );
+      expect(
+        await tier.workspaces.replace(ws, [{ ...otherBytes(now), was: { ...now, value: l.value } }]),
+      ).toBe(0);
+      expect((await entriesOf(tier, ws)).map(shown)).toEqual(["put a:k put k' 1'", "put a:l put l' 1'"]);
+      await commit(tier, ws, [put(["a"], "l", "2")]);
+      await trim(tier, ws, Number.MAX_SAFE_INTEGER);
+      expect(await tier.workspaces.replace(ws, [otherBytes(now)])).toBe(0);
+      expect((await entriesOf(tier, ws)).map(shown)).toEqual(["put a:k put k' 1'", "put a:l put l 2"]);
+    });
+
+    test("what others write while bytes are replaced stays", async () => {
+      const { tier, other, ws } = await open();
+      const keys = ["a", "b", "c", "d"];
+      await commit(
+        tier,
+        ws,
+        keys.map((key) => put([], key, "0")),
+      );
+      const state = { writing: true };
+      const replaces = async (): Promise<void> => {
+        while (state.writing)
+          await other.workspaces.replace(ws, (await entriesOf(other, ws, { limit: 100 })).map(otherBytes));
+      };
+      const replacing = replaces();
+      for (let n = 1; n <= 60; n += 1) {
+        const [key, touched] = [keys[n % 4]!, keys[(n + 1) % 4]!];
+        const item = (await read(tier, ws, [], key))!;
+        const changes: WorkspaceChange[] = [
+          put([], key, `${n}`),
+          { namespace: [], key: touched, as: "touch", ttlMs: 3_600_000 },
+        ];
+        await commit(tier, ws, changes, [{ namespace: [], key, version: item.version }]);
+        if (n % 10 === 0) await trim(tier, ws, item.version);
+      }
+      state.writing = false;
+      await replacing;
+      const newest = await Promise.all(keys.map(async (key) => text((await read(tier, ws, [], key))!.value)));
+      expect(newest.map((value) => value!.replaceAll("'", ""))).toEqual(["60", "57", "58", "59"]);
+      const logged = await itemsAt(tier, ws, Number.MAX_SAFE_INTEGER);
+      expect(logged.map(({ value }) => text(value)).toSorted()).toEqual(newest.toSorted());
+    });
+
     test("a change wakes who waits for it, and a signal ends the waiting", async () => {
       const { tier, other, ws } = await open();
       if (tier.workspaces.changed === undefined) return;
@@ -761,6 +904,16 @@ export function testWorkspaceTier(name: string, opening: () => Promise<Workspace
             if (version === 0) continue;
             if (known >= 0) expect(rank(ours, versions[place]!)).toBe(known);
             else [ours, theirs].forEach((list, of) => list.push(of === 0 ? versions[place]! : version));
+          }
+        }
+        if (round % 4 === 0) {
+          const from = (round * 7) % ours.length;
+          for (const [{ workspaces }, list] of [
+            [mine, ours],
+            [memory, theirs],
+          ] as const) {
+            const { entries } = await workspaces.log(ws, { prefixes: all, after: list[from]!, limit: 5 });
+            expect(await workspaces.replace(ws, entries.map(otherBytes))).toBe(entries.length);
           }
         }
         const probe = random(5);

@@ -66,10 +66,10 @@ export const workspaceDiff = operation({
     const channels: z.output<typeof changed>[] = [];
     for (const { address, after } of found) {
       const before = await itemAt(opened, workspace, address, a);
-      const { itemCoder } = opened.saver;
+      const coder = opened.saver.itemCoder.of(workspace);
       const sides = await Promise.all(
         [before, after].map(async (stored) =>
-          stored === undefined ? undefined : await itemCoder.decode({ ...address, value: stored.value }),
+          stored === undefined ? undefined : await coder.decode({ ...address, value: stored.value }),
         ),
       );
       const changes = diffValues(sides[0], sides[1]);

@@ -114,11 +114,11 @@ export async function changeOf(
 
 /** Values of redacted fields may be repeated in reasons. So these are hidden too. */
 export async function noteOf(
-  { saver, redaction }: Showing,
+  { saver, workspace, redaction }: Showing,
   change: Pick<StoredItem, "namespace" | "key" | "note">,
 ): Promise<{ author: Author; reason?: string }> {
   if (change.note === undefined) return { author: {} };
-  const text = await saver.itemCoder.noteText(change, change.note);
+  const text = await saver.itemCoder.of(workspace).noteText(change, change.note);
   const { author: by, reason } = JSON.parse(text) as { author: Author; reason?: string };
   return {
     author: by,
@@ -131,7 +131,8 @@ export async function shownJson(
   { saver, workspace, redaction }: Showing,
   stored: Pick<StoredItem, "namespace" | "key" | "value">,
 ): Promise<{ type: string; bytes: number; json?: { readonly value: unknown } }> {
-  const [type, bytes] = await saver.serde.dumpsTyped(await saver.itemCoder.decode(stored));
+  const decoded = await saver.itemCoder.of(workspace).decode(stored);
+  const [type, bytes] = await saver.serde.dumpsTyped(decoded);
   const json = jsonOf([type, bytes]);
   if (json === undefined) return { type, bytes: bytes.length };
   const value = redaction.apply("workspaces", json.value, placeOf(workspace, stored));
