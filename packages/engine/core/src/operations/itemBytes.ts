@@ -85,6 +85,13 @@ interface EntriesPlace {
 /** Where to go on: with the items before a version and then the logs, or among the logs. */
 export type ItemsPlace = { readonly before: number } | EntriesPlace;
 
+/** Whether a cursor says where to go on in a tier with items. */
+export function isItemsPlace(place: unknown, tier: Tier): place is ItemsPlace {
+  const { before, workspace, since } = Object(place) as Record<string, unknown>;
+  if (before !== undefined) return Number.isInteger(before);
+  return keepsWorkspaces(tier) && typeof workspace === "string" && Number.isInteger(since);
+}
+
 /** What {@link reencryptItems} did with one page. */
 export interface ItemsPageReport {
   /** How many items and entries were re-encrypted. */

@@ -4,8 +4,7 @@ import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { Envelope } from "../encode/envelope.ts";
 import { InvalidOptionError, StratigraphError } from "../contract/errors.ts";
 import { keepsItems } from "../contract/items.ts";
-import { keepsWorkspaces } from "../contract/workspaces.ts";
-import { reencryptItems, type ItemsPlace } from "./itemBytes.ts";
+import { isItemsPlace, reencryptItems, type ItemsPlace } from "./itemBytes.ts";
 import { bytesOfThread, keyOf, unlistedOf } from "./keysInUse.ts";
 import { isThreadInfo } from "./listThreads.ts";
 import type { StoredBytes } from "../encode/ownBytes.ts";
@@ -298,10 +297,4 @@ function isPlaceAmong(owners: number, keeper: Tier | undefined): (place: unknown
     const isOwner = owner !== undefined && Number.isInteger(owner) && owner >= 0 && owner < owners;
     return isOwner && (after === undefined || isThreadInfo(after)) && Number.isInteger(done) && done >= 0;
   };
-}
-
-function isItemsPlace(place: unknown, keeper: Tier): place is ItemsPlace {
-  const { before, workspace, since } = Object(place) as Record<string, unknown>;
-  if (before !== undefined) return Number.isInteger(before);
-  return keepsWorkspaces(keeper) && typeof workspace === "string" && Number.isInteger(since);
 }

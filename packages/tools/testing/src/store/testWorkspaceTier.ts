@@ -682,7 +682,7 @@ export function testWorkspaceTier(name: string, opening: () => Promise<Workspace
       const known = async (mine: WorkspaceTier) => {
         const items = await itemsAt(mine, ws, before.version);
         const found = await mine.items.search({ prefixes: [["", ws]], tests: [], limit: 100 });
-        return [...items, ...found.items].map(({ value: _, note: __, ...item }) => item);
+        return [...items, ...found.items].map((item) => ({ ...item, value: undefined, note: undefined }));
       };
       const items = await known(tier);
       expect(await other.workspaces.replace(ws, before.entries.map(otherBytes))).toBe(before.entries.length);

@@ -21,7 +21,7 @@ export const reencrypt = operation({
   args: ["thread"],
   examples: ["stratigraph reencrypt", "stratigraph reencrypt ada bob"],
   input: z.object({
-    thread: texts("Ids of threads, taken literally. Default: all, and all items of stores."),
+    thread: texts("Ids of threads, taken literally. Default: all, and all items of stores and workspaces."),
     cursor: fields.cursor,
   }),
   output: z.object({
@@ -30,7 +30,9 @@ export const reencrypt = operation({
     checkpoints: z.number().describe("Checkpoints that were encrypted anew, not counting their values."),
     writes: z.number().describe("Batches of pending writes that were encrypted anew."),
     values: z.number().describe("Values that were encrypted anew."),
-    storeItems: z.number().describe("Items of stores that were encrypted anew."),
+    storeItems: z
+      .number()
+      .describe("Items of stores and workspaces, and entries of logs, that were encrypted anew."),
     dropped: z.number().describe("Values removed because no checkpoint named them any more."),
     unlisted: z.number().describe("Values that no checkpoint names, and that stay under their key."),
     failures: z

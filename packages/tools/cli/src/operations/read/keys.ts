@@ -15,7 +15,7 @@ export const keys = operation({
   examples: ["stratigraph keys", "stratigraph keys ada bob"],
   input: z.object({
     thread: texts(
-      "Ids of threads, taken literally. Default: all threads and all items of stores. All stored data is then read once.",
+      "Ids of threads, taken literally. Default: all threads and all items of stores and workspaces. All stored data is then read once.",
     ),
   }),
   output: z.object({
@@ -26,7 +26,7 @@ export const keys = operation({
         checkpoints: z.number().describe("Checkpoints under it. Their values are counted in `values`."),
         writes: z.number().describe("Batches of pending writes."),
         values: z.number(),
-        storeItems: z.number().describe("Items of stores."),
+        storeItems: z.number().describe("Items of stores and workspaces, and entries of workspaces' logs."),
       }),
     ),
     unlisted: z.number().describe("Values that no checkpoint names any more, whose key can't be told."),
