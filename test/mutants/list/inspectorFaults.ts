@@ -198,4 +198,14 @@ export const inspectorFaults: readonly Mutant[] = [
     tests: ["packages/tools/cli/test/inspector/browser/workspace.test.ts"],
     name: "a workspace that is deleted while it is shown",
   },
+  {
+    id: "inf22",
+    kind: "guard",
+    what: "what changes in a workspace between loading it and following it isn't shown",
+    file: "packages/tools/cli/page/views/workspace/useWatch.ts",
+    find: "{ workspace, since, maxBytes: 1000 }",
+    replace: "{ workspace, maxBytes: 1000 }",
+    tests: ["packages/tools/cli/test/inspector/browser/workspace.test.ts"],
+    name: "what changes before the page follows",
+  },
 ];

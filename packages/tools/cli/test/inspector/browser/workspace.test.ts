@@ -91,6 +91,7 @@ test("two versions are compared from the log, the history and by address; items 
 test("who holds which lock is shown while it is held", async () => {
   const saver = new MemorySaver();
   const planner = createWorkspace(saver, "trip", { agent: "planner" });
+  await planner.put(["plan"], "days", { nights: 3 });
   const { at } = await inspecting(saver);
   const page = await openTab(at("/w/trip?tab=locks"));
   await page.getByText("No lock is held").waitFor();
@@ -112,13 +113,35 @@ test("a workspace that is deleted while it is shown is told to be gone, and show
   const { at } = await inspecting(saver);
   const page = await openTab(at("/w/trip"), { expected: [/status of 4\d\d/] });
   await page.getByRole("button", { name: "plan.days" }).waitFor();
-  // The view has to follow before anything is deleted.
+  // Once that is shown, the page follows from the version that is deleted, or from the one before.
   await trip.put(["plan"], "budget", { euros: 9 });
   await page.getByRole("button", { name: "plan.budget" }).waitFor();
   expect(await workspaces.delete("trip", await trip.version())).toBe(true);
   await page.getByText('There is no workspace "trip".').waitFor();
   await trip.put(["plan"], "again", { nights: 4 });
   await page.getByRole("button", { name: "plan.again" }).waitFor();
+});
+
+test("what changes before the page follows is shown, too", async () => {
+  const saver = new MemorySaver();
+  const trip = createWorkspace(saver, "trip");
+  await trip.put(["plan"], "days", { nights: 3 });
+  const { at } = await inspecting(saver);
+  const page = await openTab(at("/workspaces"));
+  let follow = (): void => {};
+  const may = new Promise<void>((resolve) => (follow = resolve));
+  const asked = page.waitForRequest("**/api/workspace-watch*");
+  await page.route("**/api/workspace-watch*", async (route) => {
+    await may;
+    await route.continue();
+  });
+  await page.getByRole("link", { name: "trip" }).click();
+  await asked;
+  await page.getByRole("button", { name: "plan.days" }).waitFor();
+  await settled(page);
+  await trip.put(["plan"], "budget", { euros: 9 });
+  follow();
+  await page.getByRole("button", { name: "plan.budget" }).waitFor();
 });
 
 test("a page of many items grows on request; a wrong moment is told with what to write", async () => {
