@@ -1,5 +1,5 @@
 import type { ListNamespacesOperation, SearchOperation } from "@langchain/langgraph-checkpoint";
-import { kindOf, shown } from "../contract/checkOptions.ts";
+import { checkOptions, kindOf, shown, type OptionNames } from "../contract/checkOptions.ts";
 import { InvalidAddressError, InvalidOptionError } from "../contract/errors.ts";
 import { maxNamespaceBytes, namespacePath, type ItemAddress } from "../contract/items.ts";
 import { validId } from "../saver/address.ts";
@@ -27,6 +27,47 @@ export interface CheckedList {
 export interface NamespaceCondition {
   readonly matchType: "prefix" | "suffix";
   readonly path: readonly string[];
+}
+
+type SearchOptions = Partial<Omit<SearchOperation, "namespacePrefix">>;
+const searchNames: OptionNames<SearchOptions> = { filter: true, limit: true, offset: true, query: true };
+
+/** Options that PostgresStore and RedisStore have. */
+const searchAdvice = {
+  distanceMetric: "Scores are always cosine similarities.",
+  refreshTtl: "Write refreshOnRead in the store's ttl.",
+  similarityThreshold: "Compare the scores of what is found.",
+  vectorWeight: "A search is by words or by meaning.",
+};
+
+/**
+ * Refuses options of a search that BaseStore would ignore.
+ * @throws InvalidOptionError
+ */
+export function checkSearchOptions(options: SearchOptions | undefined, hasIndex: boolean): void {
+  // PostgresStore's: what is done anyway may be asked for.
+  const { mode, ...rest } = Object(options) as SearchOptions & { readonly mode?: unknown };
+  checkOptions("A search", Object(options) === options ? rest : options, searchNames, searchAdvice);
+  if (mode === undefined || mode === "auto" || mode === (hasIndex ? "vector" : "text")) return;
+  throw new InvalidOptionError(
+    "mode",
+    shown(mode),
+    `Leave it out: the store searches by ${hasIndex ? "meaning, as it has an index" : "words, as it has no index"}.`,
+  );
+}
+
+/**
+ * Refuses the options that PostgresStore and RedisStore take after the `index` of a put: BaseStore would ignore them, and the item would
+ * stay for ever.
+ * @throws InvalidOptionError
+ */
+export function checkPutOptions([, , , , options]: readonly unknown[]): void {
+  if (options !== undefined)
+    throw new InvalidOptionError(
+      "options",
+      kindOf(options),
+      'A put takes none. How long items stay is an option of the store: { ttl: [{ namespace: ["cache"], ttl: "5m" }] }.',
+    );
 }
 
 /** null is as if left out: JSON has no undefined. @throws InvalidAddressError, InvalidOptionError */
@@ -79,7 +120,11 @@ export function checkedList({
 export function checkedAddress({ namespace, key }: ItemAddress): ItemAddress {
   const labels = checkedLabels("namespace", namespace);
   if (labels.length === 0)
-    throw new InvalidAddressError("namespace", "no labels", 'Name at least one: ["memories"].');
+    throw new InvalidAddressError(
+      "namespace",
+      "no labels",
+      'Namespace cannot be empty: name a label, ["memories"].',
+    );
   return { namespace: labels, key: validId("key", key) };
 }
 
@@ -105,4 +150,11 @@ export function checkedCount(field: string, value: unknown, otherwise: number): 
   if (value === undefined) return otherwise;
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
   throw new InvalidOptionError(field, shown(value), "Pass a whole number, 0 or more.");
+}
+
+/** Whether the labels of a namespace are what a condition says. */
+export function meets(namespace: readonly string[], { matchType, path }: NamespaceCondition): boolean {
+  if (path.length > namespace.length) return false;
+  const from = matchType === "prefix" ? 0 : namespace.length - path.length;
+  return path.every((label, n) => label === "*" || label === namespace[from + n]);
 }

@@ -23,9 +23,11 @@ import {
   checkedAddress,
   checkedList,
   checkedSearch,
+  checkPutOptions,
+  checkSearchOptions,
+  meets,
   type CheckedList,
   type CheckedSearch,
-  type NamespaceCondition,
 } from "./checkedOperations.ts";
 import { matches, testsOf } from "./filter.ts";
 import type { ItemCoder, ItemValue } from "./itemCoder.ts";
@@ -98,6 +100,18 @@ export class TierStore extends BaseStore {
     this.#refresh = refresh;
     this.#index = index;
     this.#dress = dress;
+  }
+
+  /** As in BaseStore; options of other stores are refused. @throws as {@link batch} */
+  override async search(...[prefix, options]: Parameters<BaseStore["search"]>): Promise<SearchItem[]> {
+    checkSearchOptions(options, this.#index !== undefined);
+    return await super.search(prefix, options);
+  }
+
+  /** As in BaseStore; options of other stores are refused. @throws as {@link batch} */
+  override async put(...args: Parameters<BaseStore["put"]>): Promise<void> {
+    checkPutOptions(args);
+    await super.put(...args);
   }
 
   /**
@@ -271,12 +285,6 @@ export class TierStore extends BaseStore {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end();
   }
-}
-
-function meets(namespace: readonly string[], { matchType, path }: NamespaceCondition): boolean {
-  if (path.length > namespace.length) return false;
-  const from = matchType === "prefix" ? 0 : namespace.length - path.length;
-  return path.every((label, n) => label === "*" || label === namespace[from + n]);
 }
 
 /** An item that was compared has its similarity as its score. */

@@ -219,6 +219,25 @@ export function testLangGraphStores(
     expect(await found({ tags: "computer" })).toBe("");
   });
 
+  test("options that only PostgresStore or RedisStore has are refused, unless they ask for what is done anyway", async () => {
+    const { store } = await open();
+    const put = store.put.bind(store) as (...args: unknown[]) => Promise<void>;
+    const search = store.search.bind(store) as (...args: unknown[]) => Promise<unknown[]>;
+    await expect(put(["a"], "k", {}, undefined, { ttl: 5 })).rejects.toMatchObject({
+      data: { field: "options" },
+    });
+    expect(await store.get(["a"], "k")).toBeNull();
+    await put(["a"], "k", { text: "tea" }, undefined, undefined);
+    for (const mode of [undefined, "auto", "text"])
+      expect(await search(["a"], { query: "tea", mode })).toHaveLength(1);
+    const refused = { mode: "vector", similarityThreshold: 0.5, distanceMetric: "l2", vectorWeight: 1 };
+    for (const [field, value] of Object.entries({ ...refused, refreshTtl: true, limits: 5 }))
+      await expect(search(["a"], { query: "tea", [field]: value })).rejects.toMatchObject({
+        data: { field },
+      });
+    await expect(search(["a"], "tea")).rejects.toMatchObject({ data: { field: "options" } });
+  });
+
   test("long and nested values come back whole", async () => {
     const { store, other } = await open();
     const value = {

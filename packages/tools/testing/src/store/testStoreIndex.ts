@@ -80,6 +80,15 @@ export function testStoreIndex(name: string, opening: () => Promise<OpenStore>):
       expect((await store.search([], { limit: 2 })).map(({ key }) => key)).toEqual(["k149", "k148"]);
     });
 
+    test("PostgresStore's mode may ask for what an index does anyway", async () => {
+      const { store } = await withIndex({ fields: ["text"] });
+      const search = async (mode: string): Promise<unknown[]> =>
+        await store.search([], { query: "tea", mode } as object);
+      expect([await search("auto"), await search("vector")]).toEqual([[], []]);
+      for (const mode of ["text", "hybrid"])
+        await expect(search(mode)).rejects.toMatchObject({ data: { field: "mode" } });
+    });
+
     test("an item with several texts is found by its best one", async () => {
       const { store } = await withIndex({ fields: ["notes[*]"] });
       await store.put(["a"], "many", { notes: [texts[2], texts[0], texts[2]] });
