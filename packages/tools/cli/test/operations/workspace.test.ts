@@ -1,11 +1,13 @@
+import { randomBytes } from "node:crypto";
 import { MemorySaver } from "@stratigraph/core";
 import { createWorkspace, type Workspace } from "@stratigraph/workspace";
 import { expect, test } from "vitest";
 import { hostileId, ran } from "./support/ran.ts";
 
-/** A trip that a planner and a critic work on. */
+/** A trip that a planner and a critic work on. It is encrypted: so what is decoded for another workspace isn't shown. */
 async function trip(): Promise<{ saver: MemorySaver; versions: number[] }> {
-  const saver = new MemorySaver();
+  const encryption = { keys: { one: randomBytes(32) }, activeKey: "one", hashKey: randomBytes(32) };
+  const saver = new MemorySaver({ encryption });
   const planner = createWorkspace(saver, "trip", { agent: "planner" });
   const critic = createWorkspace(saver, "trip", { agent: "critic" });
   const versions: number[] = [];
