@@ -16,6 +16,7 @@ const patienceMs = 60_000;
 /**
  * The entries of a log after a version, oldest first, and those that come. Looking is what finds them; being told of news only makes it look
  * sooner. Ends when the signal is aborted.
+ * @param onReached told of a version up to which all entries were given
  * @throws StratigraphError "VERSION_GONE"; what the storage throws, once it hasn't answered for a minute
  */
 export async function* follow(
@@ -23,6 +24,7 @@ export async function* follow(
   prefixes: Prefixes,
   since: number,
   signal: AbortSignal | undefined,
+  onReached?: (version: number) => Promise<void>,
 ): AsyncGenerator<LoggedChange> {
   let after = since;
   let pause = pauseMs.first;
@@ -48,6 +50,7 @@ export async function* follow(
       if (entries.length > 0) pause = pauseMs.first;
       after = more ? entries.at(-1)!.version : version;
       if (more) continue;
+      await onReached?.(version);
       const pausing = sleep(woken === undefined ? pause : pauseMs.woken, undefined, { signal: ends });
       await Promise.race([pausing.catch(() => {}), ...(woken === undefined ? [] : [woken.catch(() => {})])]);
       pause = Math.min(pause * 2, pauseMs.longest);

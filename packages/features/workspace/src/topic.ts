@@ -67,8 +67,16 @@ export class Topic {
     this.#access.maySubscribe(this.#namespace);
     const offset = new Offset(this.#parts, this.#namespace, checkedName("subscriber", subscriber));
     const since = await this.#since(from, offset);
-    for await (const entry of follow(this.#parts, [this.#namespace], since, signal))
-      yield { ...(await this.#message(entry)), ack: async () => await offset.advance(entry.version) };
+    const onReached = async (version: number): Promise<void> => await offset.pass(version);
+    try {
+      for await (const entry of follow(this.#parts, [this.#namespace], since, signal, onReached)) {
+        offset.given = entry.version;
+        yield { ...(await this.#message(entry)), ack: async () => await offset.advance(entry.version) };
+      }
+    } finally {
+      // What isn't known of the place now is looked for by the next subscription.
+      await offset.store().catch(() => {});
+    }
   }
 
   /** The messages so far, oldest first, without a subscription. @param options `since`: only those after this version */
@@ -97,11 +105,19 @@ export class Topic {
   }
 }
 
+/** How often a subscriber that gets no messages stores how far it has come, in milliseconds. */
+const storedEveryMs = 60_000;
+
 /** How far a subscriber has come: an item that the log doesn't have. */
 class Offset {
   readonly #parts: Parts;
   readonly #at: { readonly namespace: string[]; readonly key: string };
+  /** The last message that the subscriber was given. */
+  given = 0;
   #reached = 0;
+  /** A version up to which there is nothing that it has to acknowledge. */
+  #passed = 0;
+  #storedAt = performance.now();
 
   constructor(parts: Parts, topic: readonly string[], subscriber: string) {
     this.#parts = parts;
@@ -111,7 +127,25 @@ class Offset {
 
   async read(): Promise<number | undefined> {
     const item = await readUnlogged(this.#parts, this.#at);
-    return item && Number(item.value["version"]);
+    if (item === undefined) return undefined;
+    this.#reached = Number(item.value["version"]);
+    return this.#reached;
+  }
+
+  /**
+   * Notes that there is no other message up to a version. If the subscriber is done with all, it needn't begin before: so a log that is
+   * trimmed there has lost nothing for it. That is stored now and then.
+   */
+  async pass(version: number): Promise<void> {
+    if (this.#reached === 0 || this.given > this.#reached) return;
+    this.#passed = version;
+    if (performance.now() - this.#storedAt >= storedEveryMs) await this.store();
+  }
+
+  /** Stores what was passed. */
+  async store(): Promise<void> {
+    this.#storedAt = performance.now();
+    await this.advance(this.#passed);
   }
 
   /** Moves the offset forward, never back. */

@@ -19,12 +19,12 @@ import type {
   StoredItem,
   VersionCheck,
   WorkspaceChange,
-  WorkspaceState,
 } from "@stratigraph/core/tier";
 import { forkWorkspace, mergeWorkspaces, type MergedItems, type MergeItemsOptions } from "./branches.ts";
 import { Board } from "./board.ts";
 import type { ChangeOptions } from "./changeOptions.ts";
 import { type Access, inboxNamespace, topicNamespace, type RoleOptions } from "./access.ts";
+import { trimLog, versionAt } from "./moments.ts";
 import { checkedName } from "./names.ts";
 import { noteText, type Author } from "./author.ts";
 import { isMade } from "./commitQueue.ts";
@@ -334,11 +334,7 @@ export class Workspace {
 
   /** The items as they were at a version, a time or a mark of this workspace. @throws StratigraphError "VERSION_GONE" */
   async at(when: number | Date | WorkspaceMark): Promise<PastWorkspace> {
-    const moment = this.#momentOf(when);
-    const state = await this.#stateAt(moment);
-    const version = state.last ?? checkedCount("moment", moment, 0);
-    if (version < state.trimmed || version > state.version)
-      throw versionGone(this.name, version, state.trimmed, state.version);
+    const version = await versionAt(this.#parts, this.#momentOf(when));
     const store = this.#storeOver(new PastItems(this.#parts, version, this.#access.read));
     return {
       version,
@@ -418,14 +414,7 @@ export class Workspace {
   /** Removes entries of the log before a version, or before a time, apart from those of items as they are. Returns how many. */
   async trim(before: number | Date): Promise<number> {
     this.#access.mayDo("trim()");
-    const state = await this.#stateAt(before instanceof Date ? new Date(before.getTime() - 1) : before);
-    const last = state.last ?? checkedCount("before", before, 0) - 1;
-    let trimmed = 0;
-    for (;;) {
-      const removed = await this.#parts.workspaces.trim(this.name, Math.min(last, state.version));
-      trimmed += removed;
-      if (removed === 0) return trimmed;
-    }
+    return await trimLog(this.#parts, before);
   }
 
   #momentOf(when: number | Date | WorkspaceMark): number | Date {
@@ -469,14 +458,6 @@ export class Workspace {
   #logged(prefix: readonly string[] | undefined): Prefixes {
     if (prefix === undefined) return this.#access.logged;
     return commonPrefixes([checkedLabels("prefix", prefix)], this.#access.read);
-  }
-
-  /** The log's state, and the newest version until a time, if one is given. */
-  async #stateAt(moment: number | Date): Promise<WorkspaceState & { readonly last?: number }> {
-    if (!(moment instanceof Date)) return await stateOf(this.#parts);
-    const query = { prefixes: [[]], untilMs: moment.getTime(), newestFirst: true, limit: 1 };
-    const { entries, ...state } = await this.#parts.workspaces.log(this.name, query);
-    return { ...state, last: entries[0]?.version ?? 0 };
   }
 
   async #event(change: LoggedChange): Promise<WorkspaceEvent> {

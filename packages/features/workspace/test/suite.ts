@@ -333,6 +333,10 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       await expect(ws.at(version - 1)).rejects.toMatchObject({ code: "VERSION_GONE" });
       expect((await ws.get(["a"], "k"))!.value).toEqual({ n: 4 });
       expect((await (await ws.at(version)).search([])).length).toBe(2);
+      // The newest entry was a message: that time is known nevertheless.
+      const now = new Date((await all(ws.log())).at(-1)!.at.getTime() + 60_000);
+      expect(await ws.at(now)).toMatchObject({ version });
+      await expect(ws.at(new Date(0))).rejects.toMatchObject({ code: "VERSION_GONE" });
       await ws.put(["a"], "k", { n: 5 });
       expect(await all(ws.log({ since: version }))).toHaveLength(1);
     });
@@ -585,6 +589,7 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
         [() => ws.topic("t").publish("hi" as never), "body"],
         [() => all(ws.topic("t").subscribe("s", { from: "last" as never })), "from"],
         [() => ws.lock([], {}, () => {}), "keys"],
+        [() => ws.at(new Date(Number.NaN)), "at"],
         [() => ws.lock(5 as never, {}, () => {}), "keys"],
         [() => ws.put(["a"], "k", {}, { lock: { checks: [] } as never }), "lock"],
         [async () => ws.fork("a\0b"), "name"],

@@ -1,0 +1,58 @@
+import { InvalidOptionError } from "@stratigraph/core";
+import { checkedCount } from "@stratigraph/core/internal";
+import type { ItemAddress, LogPage } from "@stratigraph/core/tier";
+import { versionGone } from "./follow.ts";
+import { putUnlogged, readUnlogged, stateOf, type Parts } from "./parts.ts";
+
+/** Up to which version the log was trimmed, and when that version came to be: its entry may be gone. */
+const trimmedAddress: ItemAddress = { namespace: ["", "trim"], key: "last" };
+
+const newest = { prefixes: [[]], newestFirst: true, limit: 1 };
+
+/** The version that a workspace had at a moment. @throws StratigraphError "VERSION_GONE"; InvalidOptionError */
+export async function versionAt(parts: Parts, moment: number | Date): Promise<number> {
+  const { found, version, trimmed } =
+    moment instanceof Date
+      ? await until(parts, "at", moment.getTime())
+      : { found: checkedCount("at", moment, 0), ...(await stateOf(parts)) };
+  if (found >= trimmed && found <= version) return found;
+  if (moment instanceof Date) {
+    const last = await readUnlogged(parts, trimmedAddress);
+    if (last?.value["version"] === trimmed && moment.getTime() >= Number(last.value["atMs"])) return trimmed;
+  }
+  throw versionGone(parts.name, found, trimmed, version);
+}
+
+/** Removes entries before a moment, apart from those of items as they were then. Returns how many. */
+export async function trimLog(parts: Parts, before: number | Date): Promise<number> {
+  let last: number;
+  let page: LogPage;
+  if (before instanceof Date) {
+    const { found, ...rest } = await until(parts, "before", before.getTime() - 1);
+    [last, page] = [found, rest];
+  } else {
+    const version = checkedCount("before", before, 0);
+    page = await parts.workspaces.log(parts.name, { ...newest, before: version });
+    last = Math.min(version - 1, page.version);
+  }
+  const [entry] = page.entries;
+  if (entry !== undefined && last > page.trimmed) {
+    const noted = await readUnlogged(parts, trimmedAddress);
+    if (Number(noted?.value["version"] ?? 0) < last)
+      await putUnlogged(parts, trimmedAddress, { version: last, atMs: entry.atMs }, noted?.version ?? 0);
+  }
+  let removed = 0;
+  for (let some = -1; some !== 0; removed += some) some = await parts.workspaces.trim(parts.name, last);
+  return removed;
+}
+
+/** The newest entry until a time, in milliseconds since 1970, and its version. */
+async function until(
+  parts: Parts,
+  field: string,
+  untilMs: number,
+): Promise<LogPage & { readonly found: number }> {
+  if (Number.isNaN(untilMs)) throw new InvalidOptionError(field, "an invalid Date", "Pass a valid Date.");
+  const page = await parts.workspaces.log(parts.name, { ...newest, untilMs });
+  return { ...page, found: page.entries[0]?.version ?? 0 };
+}

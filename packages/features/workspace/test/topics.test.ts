@@ -1,0 +1,86 @@
+import { MemoryTier, TierSaver } from "@stratigraph/core";
+import { createWorkspace, type Message } from "@stratigraph/workspace";
+import { expect, onTestFinished, test, vi } from "vitest";
+
+const turn = async (): Promise<void> => await new Promise((resolve) => setImmediate(resolve));
+
+/** A workspace, and how far its subscriber "quiet" has stored that it came. */
+function open() {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const tier = new MemoryTier();
+  const ws = createWorkspace(new TierSaver(tier), "trip");
+  const stored = async (): Promise<number> => {
+    const namespace = ["", "trip", "", "offsets", "topics", "tasks"];
+    const [item] = await tier.items.read([{ namespace, key: "quiet" }]);
+    return item?.version ?? 0;
+  };
+  return { ws, topic: ws.topic("tasks"), stored };
+}
+
+test("a subscriber that has nothing to do stores now and then how far it came: what is trimmed until there is no loss for it", async () => {
+  const { ws, topic, stored } = open();
+  await topic.publish({ n: 1 });
+  const dies = topic.subscribe("quiet");
+  const { value: first } = (await dies.next()) as { value: Message };
+  await first.ack();
+  void dies.next();
+  const acknowledged = await stored();
+  for (let n = 0; (await stored()) === acknowledged; n += 1) {
+    vi.advanceTimersByTime(60_000);
+    await ws.put(["plans"], "hotel", { n });
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+  }
+  // It is never ended, like that of a process that was killed.
+  await ws.trim(await ws.version());
+  await topic.publish({ n: 2 });
+  const next = topic.subscribe("quiet");
+  expect((await next.next()).value).toMatchObject({ body: { n: 2 } });
+  await next.return(undefined);
+});
+
+test("one that ends does so too, and one that missed messages is told", async () => {
+  const { ws, topic, stored } = open();
+  await topic.publish({ n: 1 });
+  const ending = new AbortController();
+  const ends = topic.subscribe("quiet", { signal: ending.signal });
+  const { value: first } = (await ends.next()) as { value: Message };
+  await first.ack();
+  const acknowledged = await stored();
+  const waiting = ends.next();
+  await ws.put(["plans"], "hotel", {});
+  for (let turns = 0; turns < 50; turns += 1) await turn();
+  ending.abort();
+  await waiting;
+  expect(await stored()).toBeGreaterThan(acknowledged);
+  await ws.trim(await ws.version());
+  const again = topic.subscribe("quiet");
+  const second = again.next();
+  await topic.publish({ n: 2 });
+  expect((await second).value).toMatchObject({ body: { n: 2 } });
+  await again.return(undefined);
+  await topic.publish({ n: 3 });
+  await ws.trim((await ws.version()) + 1);
+  await expect(topic.subscribe("quiet").next()).rejects.toMatchObject({ code: "VERSION_GONE" });
+});
+
+test("what isn't acknowledged comes again, however long ago it was given", async () => {
+  const { ws, topic } = open();
+  for (const n of [1, 2]) await topic.publish({ n });
+  const lazy = topic.subscribe("quiet");
+  const { value: first } = (await lazy.next()) as { value: Message };
+  await first.ack();
+  await lazy.next();
+  const waiting = lazy.next();
+  for (let n = 0; n < 3; n += 1) {
+    vi.advanceTimersByTime(60_000);
+    await ws.put(["plans"], "hotel", { n });
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+  }
+  const again = topic.subscribe("quiet");
+  expect((await again.next()).value).toMatchObject({ body: { n: 2 } });
+  await again.return(undefined);
+  await topic.publish({ n: 3 });
+  await waiting;
+  await lazy.return(undefined);
+});
