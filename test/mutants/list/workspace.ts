@@ -207,4 +207,14 @@ export const workspaceMutants: readonly Mutant[] = [
     replace: "last === null &&",
     tests,
   },
+  {
+    id: "ws22",
+    kind: "fault",
+    what: "what belongs to a workspace stays in memory for ever once it was opened",
+    file: `${src}/parts.ts`,
+    find: "unused.register(own, { of, name });",
+    replace: "setInterval(() => own, 1e9).unref();",
+    tests,
+    name: "nothing of it stays in memory",
+  },
 ];

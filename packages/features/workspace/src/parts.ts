@@ -37,11 +37,19 @@ export interface Parts {
   /** Those of this process that want one lock take turns. */
   readonly lockTurns: LockTurns;
   readonly reads: SharedReads;
+  /** What {@link shared} has: it is there as long as somebody has these parts. */
+  readonly own: Own;
 }
 
 type Own = Pick<Parts, "queue" | "turns" | "lockTurns" | "reads">;
 
-const shared = new WeakMap<Tier, Map<string, Own>>();
+/** By storage and name. */
+const shared = new WeakMap<Tier, Map<string, WeakRef<Own>>>();
+
+/** Removes names of workspaces of which nobody has a handle any more. */
+const unused = new FinalizationRegistry(({ of, name }: { of: Map<string, WeakRef<Own>>; name: string }) => {
+  if (of.get(name)?.deref() === undefined) of.delete(name);
+});
 
 /** @throws InvalidOptionError if the storage keeps no workspaces */
 export function partsOf(
@@ -68,17 +76,20 @@ export function otherParts(parts: Parts, name: string): Parts {
 }
 
 /** What all handles of a workspace in this process share. */
-function ownOf(tier: Tier, workspaces: WorkspaceStorage, name: string): Own {
-  const ofTier = shared.get(tier) ?? new Map<string, Own>();
-  shared.set(tier, ofTier);
-  const own = ofTier.get(name) ?? {
+function ownOf(tier: Tier, workspaces: WorkspaceStorage, name: string): Own & { readonly own: Own } {
+  const of = shared.get(tier) ?? new Map<string, WeakRef<Own>>();
+  shared.set(tier, of);
+  const known = of.get(name)?.deref();
+  if (known !== undefined) return { ...known, own: known };
+  const own: Own = {
     queue: new CommitQueue(workspaces, name),
     turns: new Turns(),
     lockTurns: new LockTurns(),
     reads: new SharedReads(workspaces, name),
   };
-  ofTier.set(name, own);
-  return own;
+  of.set(name, new WeakRef(own));
+  unused.register(own, { of, name });
+  return { ...own, own };
 }
 
 /** What an item's note says. */
