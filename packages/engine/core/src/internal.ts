@@ -5,7 +5,8 @@ export { checkedAddress, checkedCount, checkedLabels } from "./items/checkedOper
 export type { ItemCoder, ItemValue } from "./items/itemCoder.ts";
 export { TierStore } from "./items/tierStore.ts";
 export { ttlOf, type ItemTtl } from "./items/ttl.ts";
-export { keepsWorkspaces } from "./contract/workspaces.ts";
+export { isLogged, keepsWorkspaces } from "./contract/workspaces.ts";
+export { News, type NewsWire } from "./contract/news.ts";
 export { configOf, validId } from "./saver/address.ts";
 export { answerWithin, endsWithin } from "./contract/answerWithin.ts";
 export { inParallel } from "./contract/inParallel.ts";

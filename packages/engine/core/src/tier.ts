@@ -40,6 +40,7 @@ export {
   type VersionCheck,
   type WorkspaceChange,
   type WorkspaceKeeper,
+  type WorkspaceNews,
   type WorkspaceStorage,
   type WorkspaceState,
 } from "./contract/workspaces.ts";

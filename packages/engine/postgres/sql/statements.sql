@@ -534,3 +534,11 @@ select :schema.delete_workspace_1($1::bytea, $2::bigint, $3::boolean) as done
 
 -- name: purgeWorkspaces
 select :schema.purge_workspaces_1($1::integer) as purged
+
+-- name: notify
+-- Tells those that listen that a workspace has news. In a statement of its own, after the commit: PostgreSQL lets transactions with
+-- notifications commit one at a time, in all databases, so none of them should wait for the disk.
+select set_config('synchronous_commit', 'off', true), pg_notify(':channel', $1::text)
+
+-- name: listen
+listen :channel

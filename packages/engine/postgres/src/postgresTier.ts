@@ -7,7 +7,7 @@ import {
   type ThreadInfo,
   type Tier,
 } from "@stratigraph/core";
-import { blobsOf } from "@stratigraph/core/internal";
+import { blobsOf, News } from "@stratigraph/core/internal";
 import {
   checkStoredSize,
   conflictOf,
@@ -240,6 +240,7 @@ export class PostgresTier
   readonly #executor: Executor;
   readonly #sql: ReturnType<typeof statementsIn>;
   readonly #appends: GroupCommit;
+  readonly #news: News;
 
   /** @throws InvalidOptionError */
   constructor(executor: Executor, schema: string, name = "postgres") {
@@ -250,8 +251,17 @@ export class PostgresTier
     this.#executor = executor;
     this.#sql = statementsIn(schema);
     this.#appends = new GroupCommit(executor, this.#sql);
+    const { notify, listen } = this.#sql;
+    this.#news = new News(
+      executor.isAlone === true
+        ? undefined
+        : {
+            send: (text) => this.#run(notify, [text]),
+            listen: executor.listen && ((...args) => executor.listen!(listen.text, ...args)),
+          },
+    );
     this.items = new PostgresItems(executor, this.#sql);
-    this.workspaces = new PostgresWorkspaces(executor, this.#sql);
+    this.workspaces = new PostgresWorkspaces(executor, this.#sql, this.#news);
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
@@ -771,7 +781,7 @@ export class PostgresTier
    * embedded database that was opened here. May be called again.
    */
   async end(): Promise<void> {
-    await this.#executor.end();
+    await Promise.all([this.#news.end(), this.#executor.end()]);
   }
 
   async #read(

@@ -6,6 +6,7 @@ import type { Bytes } from "./checkpointKeys.ts";
 import { handleOver, OwnHandle, type ClientHandle } from "./clientHandle.ts";
 import type { Server } from "./options.ts";
 import { scripts, type ScriptName } from "./scripts.ts";
+import { subscribe } from "./subscriber.ts";
 
 /** A command gets an additional second for so many bytes, which even a slow network transfers in that time. */
 const bytesPerSecond = 8 << 20;
@@ -57,6 +58,16 @@ export class Connection {
   async fields(key: string, names: readonly string[], bytes: number): Promise<(Buffer | null)[]> {
     const found = await this.#bounded(bytes, (client) => client.callBuffer("HMGET", [key, ...names]));
     return found as (Buffer | null)[];
+  }
+
+  /** As {@link subscribe}, at the server of the client in use. */
+  async subscribe(
+    channel: string,
+    hear: (text: string) => void,
+    over: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await subscribe(await this.#current().client, channel, this.#timeoutMs, hear, over, signal);
   }
 
   /** Refuses commands from now on, and closes the client if it was opened here. May be called again. */

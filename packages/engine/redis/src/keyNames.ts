@@ -81,6 +81,11 @@ export class KeyNames {
     return `${this.#prefix}workspaces`;
   }
 
+  /** The channel for news of workspaces. */
+  get news(): string {
+    return `${this.#prefix}news`;
+  }
+
   /** The index of all runs that have a set of threads: a sorted set, scored by when a run last began to write to a further thread. */
   get runs(): string {
     return `${this.#prefix}runs`;

@@ -6,6 +6,7 @@ import {
   readTraffic,
   writesTraffic,
   Calls,
+  News,
   remembering,
   validId,
 } from "@stratigraph/core/internal";
@@ -119,6 +120,11 @@ export class RedisTier
   readonly #keys: KeyNames;
   readonly #index: ThreadIndex;
   readonly #spaces: Spaces;
+  /**
+   * By pub/sub, after a commit: what is told may be lost, so a stream would cost memory for nothing. Not by the commit's script: a user
+   * who may not publish would have an entry in the server's log of refusals with each commit.
+   */
+  readonly #news: News;
   readonly #calls = new Calls("redis", ofThread);
   /** How long a thread stays after its last use, in milliseconds, if a stack decides it. */
   #chosenTtlMs: ((threadId: string) => number) | undefined;
@@ -133,7 +139,13 @@ export class RedisTier
     this.#index = new ThreadIndex(this.#connection, this.#keys, this.#options.ttlMs);
     this.#spaces = new Spaces(this.#connection, this.#keys);
     this.items = new RedisItems(this.#spaces, this.#calls);
-    this.workspaces = new RedisWorkspaces(this.#spaces, this.#calls);
+    const { news } = this.#keys;
+    this.#news = new News({
+      send: (text) =>
+        this.#calls.run("notify", undefined, () => this.#connection.command("PUBLISH", news, text)),
+      listen: (...args) => this.#connection.subscribe(news, ...args),
+    });
+    this.workspaces = new RedisWorkspaces(this.#spaces, this.#calls, this.#news);
   }
 
   get ttlMs(): number {
@@ -169,7 +181,9 @@ export class RedisTier
 
   /** Refuses new calls, waits up to ten seconds for those in progress, and closes the client if this tier opened it. */
   async end(): Promise<void> {
+    const told = this.#news.end();
     await this.#calls.close();
+    await told;
     this.#connection.end();
   }
 

@@ -10,7 +10,7 @@ const known = new Set(
   (
     "hello ping info time eval evalsha exists del unlink pexpire smembers sadd srem srandmember hget hset hsetnx hmget hdel hexists hincrby hkeys hlen hscan " +
     "hstrlen rename zadd zrem zcard zcount zlexcount zmscore zscore zrange zrangebylex zrangebyscore zremrangebyrank zrevrange " +
-    "zrevrangebylex zrevrangebyscore zrandmember zscan"
+    "zrevrangebylex zrevrangebyscore zrandmember zscan publish"
   ).split(" "),
 );
 

@@ -7,8 +7,11 @@ import type { Prefixes } from "./workspaceItems.ts";
 /** How many entries are read at a time. */
 const page = 256;
 
-/** Pauses between two looks at a log without news, in milliseconds: from, to, and where the storage tells of news. */
-const pauseMs = { first: 50, longest: 1000, woken: 5000 };
+/**
+ * Pauses between two looks at a log, in milliseconds: from, to, and while the storage tells of all news; and the shortest, however many news
+ * there are.
+ */
+const pauseMs = { first: 50, longest: 1000, told: 5000, least: 20 };
 
 /** How long a reader waits for a storage that doesn't answer, in milliseconds. */
 const patienceMs = 60_000;
@@ -36,9 +39,10 @@ export async function* follow(
     const onAbort = (): void => looked.abort();
     signal?.addEventListener("abort", onAbort);
     // Begun before the look, so that what is committed between the two isn't waited for.
-    const woken = workspaces
-      .changed?.(name, ends)
-      .catch(() => sleep(pauseMs.longest, undefined, { signal: ends }));
+    const news = workspaces.changed?.(name, ends);
+    const pausing = async (ms: number): Promise<void> =>
+      await sleep(ms, undefined, { signal: ends }).catch(() => undefined);
+    const lookedAt = performance.now();
     try {
       const { entries, more, version, trimmed } = await reads.log({ prefixes, after, limit: page });
       failedAt = undefined;
@@ -51,8 +55,10 @@ export async function* follow(
       after = more ? entries.at(-1)!.version : version;
       if (more) continue;
       await onReached?.(version);
-      const pausing = sleep(woken === undefined ? pause : pauseMs.woken, undefined, { signal: ends });
-      await Promise.race([pausing.catch(() => {}), ...(woken === undefined ? [] : [woken.catch(() => {})])]);
+      const long = pausing(news?.ofAllProcesses === true ? pauseMs.told : pause);
+      await (news === undefined ? long : Promise.race([long, news.come]));
+      const rest = lookedAt + pauseMs.least - performance.now();
+      if (rest > 0) await pausing(rest);
       pause = Math.min(pause * 2, pauseMs.longest);
     } catch (error) {
       if (!StratigraphError.is(error) || !error.retryable) throw error;

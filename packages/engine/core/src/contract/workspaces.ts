@@ -99,6 +99,17 @@ export interface ItemsAtQuery {
   readonly limit: number;
 }
 
+/** News of a workspace. They may be missed, so readers also look from time to time. */
+export interface WorkspaceNews {
+  /**
+   * Resolves soon after a commit that the log has, or sooner; whenever `ofAllProcesses` changes; and when the signal is aborted. Never
+   * rejects.
+   */
+  readonly come: Promise<void>;
+  /** Whether commits of all processes are told of at present: then looking often is of no use. False: those of this process only. */
+  readonly ofAllProcesses: boolean;
+}
+
 /**
  * Workspaces of a tier: items with a log. The items of a workspace are those of {@link Items} whose namespaces begin with `""` and the
  * workspace's name; here, addresses leave these two labels out. A workspace begins with its first commit. Its commits are made one after
@@ -137,11 +148,17 @@ export interface WorkspaceStorage {
    * @returns how many were replaced: not those that are gone, have other bytes by now, or are just being changed
    */
   replace(workspace: string, entries: readonly EntryBytes[]): Promise<number>;
-  /**
-   * Resolves soon after a commit of the workspace, or sooner. Others may miss that, so readers also look from time to time.
-   * Absent: readers only look.
-   */
-  changed?(workspace: string, signal: AbortSignal): Promise<void>;
+  /** Waits for the next commit of the workspace. Absent: readers only look. */
+  changed?(workspace: string, signal: AbortSignal): WorkspaceNews;
+}
+
+/** Whether commits that were made are in the log. */
+export function isLogged(commits: readonly Commit[], results: readonly CommitResult[]): boolean {
+  return results.some(
+    (result, place) =>
+      "versions" in result &&
+      commits[place]!.changes.some(({ note, as }) => note !== undefined && as !== "touch"),
+  );
 }
 
 /** An address of a workspace as one of {@link Items}. */

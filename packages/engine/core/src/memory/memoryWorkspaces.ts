@@ -1,6 +1,8 @@
 import { isBelow, type ItemAddress, type ItemPage } from "../contract/items.ts";
+import { News } from "../contract/news.ts";
 import {
   addressWithin,
+  isLogged,
   type Commit,
   type CommitResult,
   type EntryBytes,
@@ -9,6 +11,7 @@ import {
   type LogPage,
   type LogQuery,
   type WorkspaceChange,
+  type WorkspaceNews,
   type WorkspaceStorage,
 } from "../contract/workspaces.ts";
 import { pathText, type MemoryItems } from "./memoryItems.ts";
@@ -40,7 +43,7 @@ export class MemoryWorkspaces implements WorkspaceStorage {
   readonly #now: () => number;
   readonly #run: Run;
   readonly #workspaces = new Map<string, Workspace>();
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #news = new News();
 
   /** @param run makes a call of the tier, or refuses it after the end */
   constructor(items: MemoryItems, now: () => number, run: Run) {
@@ -54,9 +57,11 @@ export class MemoryWorkspaces implements WorkspaceStorage {
     commits: readonly Commit[],
     { isRepeat = false }: { readonly isRepeat?: boolean } = {},
   ): Promise<CommitResult[]> {
-    return await this.#run("workspaces.commit", () =>
-      commits.map((commit) => this.#commit(name, commit, isRepeat)),
-    );
+    return await this.#run("workspaces.commit", () => {
+      const results = commits.map((commit) => this.#commit(name, commit, isRepeat));
+      if (isLogged(commits, results)) this.#news.tell(name);
+      return results;
+    });
   }
 
   #commit(name: string, { id, checks, changes }: Commit, isRepeat: boolean): CommitResult {
@@ -73,8 +78,6 @@ export class MemoryWorkspaces implements WorkspaceStorage {
     const atMs = Math.max(this.#now(), workspace.atMs);
     workspace.atMs = atMs;
     const versions = changes.map((change) => this.#change(name, workspace, id, change, atMs));
-    for (const wake of this.#waiting.get(name) ?? []) wake();
-    this.#waiting.delete(name);
     return { versions, atMs };
   }
 
@@ -202,21 +205,8 @@ export class MemoryWorkspaces implements WorkspaceStorage {
     });
   }
 
-  async changed(name: string, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    const waiting = this.#waiting.get(name) ?? new Set();
-    this.#waiting.set(name, waiting);
-    const stopped = new AbortController();
-    await new Promise<void>((resolve) => {
-      const end = (): void => {
-        waiting.delete(end);
-        resolve();
-      };
-      waiting.add(end);
-      signal.addEventListener("abort", end, { once: true, signal: stopped.signal });
-    });
-    stopped.abort();
-    if (waiting.size === 0 && this.#waiting.get(name) === waiting) this.#waiting.delete(name);
+  changed(name: string, signal: AbortSignal): WorkspaceNews {
+    return this.#news.wait(name, signal);
   }
 }
 

@@ -30,7 +30,7 @@ export interface PgPool {
   query(query: { text: string; values?: unknown[]; query_timeout?: number }): Promise<{ rows: unknown[] }>;
   end?(): Promise<void>;
   on?(event: "error", listener: (error: Error) => void): unknown;
-  /** What the pool was opened with. Read for a diagnosis only. */
+  /** What the pool was opened with. Read for a diagnosis, and with a `pg.Pool` for the connection that listens. */
   readonly options?: object | undefined;
   /** One connection, to be released. Used for a diagnosis only. */
   connect?(): Promise<PgPoolClient>;
@@ -46,6 +46,21 @@ export interface PgPoolClient {
 export interface Executor {
   /** The pool in use; absent if the database is embedded. */
   readonly pool?: PgPool | undefined;
+  /** No other process uses the database. */
+  readonly isAlone?: boolean | undefined;
+  /**
+   * Opens a connection beside the pool, and resolves once it listens. Absent: that can't be done.
+   * @param statement the statement that begins it
+   * @param hear is called with the payload of each notification
+   * @param over is called when the connection has ended, once it listened
+   * @param signal closes the connection
+   */
+  listen?(
+    statement: string,
+    hear: (payload: string) => void,
+    over: () => void,
+    signal: AbortSignal,
+  ): Promise<void>;
   /**
    * Counts the call ({@link enter}) while it runs the statement ({@link send}).
    * @throws what both throw

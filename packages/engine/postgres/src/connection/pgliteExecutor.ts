@@ -49,6 +49,7 @@ const options = {
 
 /** Runs statements on a PGlite database, which does one at a time. Each has a time limit; the number of calls that wait is limited. */
 export class PgLiteExecutor implements Executor {
+  readonly isAlone = true;
   readonly #open: () => Promise<OpenedPgLite>;
   readonly #statementTimeoutMs: number;
   readonly #gate: BoundedCallGate;

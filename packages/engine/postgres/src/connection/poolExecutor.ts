@@ -11,6 +11,7 @@ import {
   UnknownHostError,
 } from "./failures.ts";
 import { BoundedCallGate, observedCall } from "./calls.ts";
+import { listen } from "./listener.ts";
 import { retried } from "./retried.ts";
 
 /** Longest time for opening a connection or waiting for a free one, in milliseconds. */
@@ -100,6 +101,11 @@ export class PoolExecutor implements Executor {
       );
       return { rows: rows as Record<string, unknown>[] };
     });
+  }
+
+  /** Listens where statements go now: if there are several servers, at the primary. */
+  async listen(...args: Parameters<NonNullable<Executor["listen"]>>): Promise<void> {
+    await listen(this.#current.pool, ...args);
   }
 
   async end(): Promise<void> {

@@ -32,6 +32,11 @@ export class PrimaryPool implements PgPool {
     return this.#current?.pool.options ?? {};
   }
 
+  /** As `pg.Pool` has it: what opens a connection with these options. */
+  get Client(): unknown {
+    return (this.#current?.pool as { Client?: unknown } | undefined)?.Client;
+  }
+
   async query(query: Parameters<PgPool["query"]>[0]): Promise<{ rows: unknown[] }> {
     const state = await this.#primary();
     state.calls += 1;

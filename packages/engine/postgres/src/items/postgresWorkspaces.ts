@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isLogged, type News } from "@stratigraph/core/internal";
 import {
   namespaceOfPath,
   namespacePath,
@@ -11,6 +12,7 @@ import {
   type LogPage,
   type LogQuery,
   type WorkspaceChange,
+  type WorkspaceNews,
   type WorkspaceStorage,
 } from "@stratigraph/core/tier";
 import type { Executor, PgResult } from "../connection/client.ts";
@@ -47,8 +49,10 @@ const kinds = { p: "put", d: "delete", m: "message" } as const;
 export class PostgresWorkspaces implements WorkspaceStorage {
   readonly #executor: Executor;
   readonly #sql: WorkspaceStatements;
+  readonly #news: News;
 
-  constructor(executor: Executor, sql: WorkspaceStatements) {
+  constructor(executor: Executor, sql: WorkspaceStatements, news: News) {
+    this.#news = news;
     this.#executor = executor;
     this.#sql = sql;
   }
@@ -75,7 +79,9 @@ export class PostgresWorkspaces implements WorkspaceStorage {
     }));
     const values = [Buffer.from(workspace), JSON.stringify(rows), contents.value()];
     const answers = await this.#run(this.#sql.commitWorkspace, [...values, isRepeat], [...values, true]);
-    return answers.map((row, place) => resultOf(row, commits[place]!.changes));
+    const results = answers.map((row, place) => resultOf(row, commits[place]!.changes));
+    if (isLogged(commits, results)) this.#news.tell(workspace);
+    return results;
   }
 
   async log(workspace: string, query: LogQuery): Promise<LogPage> {
@@ -176,6 +182,10 @@ export class PostgresWorkspaces implements WorkspaceStorage {
       contents.value(),
     ];
     return (await this.#run(this.#sql.replaceEntries, values)).length;
+  }
+
+  changed(workspace: string, signal: AbortSignal): WorkspaceNews {
+    return this.#news.wait(workspace, signal);
   }
 
   /** @param again the values once the statement may have been done already */

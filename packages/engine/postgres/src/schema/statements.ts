@@ -1,10 +1,17 @@
+import { createHash } from "node:crypto";
 import type { PgQuery } from "../connection/client.ts";
 import { sql } from "../embedded.ts";
 import { quotedSchema } from "./schemaName.ts";
 
-/** A text of SQL with the schema's name filled in. */
+/** A text of SQL with the schema's name filled in, and the name of the channel for its news. */
 function inSchema(text: string, schema: string): string {
-  return text.replaceAll(":schema", () => quotedSchema(schema));
+  return text
+    .replaceAll(":schema", () => quotedSchema(schema))
+    .replaceAll(":channel", () => channelOf(schema));
+}
+
+function channelOf(schema: string): string {
+  return `stratigraph_${createHash("sha256").update(schema).digest("hex").slice(0, 32)}`;
 }
 
 /** The migrations, in order: the files whose names are numbers. */
@@ -85,6 +92,8 @@ export function statementsIn(schema: string) {
     replaceEntries: heavy("replaceEntries"),
     deleteWorkspace: heavy("deleteWorkspace"),
     purgeWorkspaces: { ...heavy("purgeWorkspaces"), method: "deleteWorkspace" },
+    notify: once("notify", "notify"),
+    listen: once("listen", "listen"),
     lock: quick("lock"),
     unlock: quick("unlock"),
     shard: quick("shard"),

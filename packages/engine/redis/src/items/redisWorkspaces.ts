@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Calls } from "@stratigraph/core/internal";
+import { isLogged, type Calls, type News } from "@stratigraph/core/internal";
 import type {
   Commit,
   CommitResult,
@@ -10,6 +10,7 @@ import type {
   LogPage,
   StoredItem,
   ItemPage,
+  WorkspaceNews,
   WorkspaceStorage,
   WorkspaceState,
 } from "@stratigraph/core/tier";
@@ -56,8 +57,10 @@ interface Window {
 export class RedisWorkspaces implements WorkspaceStorage {
   readonly #spaces: Spaces;
   readonly #calls: Calls;
+  readonly #news: News;
 
-  constructor(spaces: Spaces, calls: Calls) {
+  constructor(spaces: Spaces, calls: Calls, news: News) {
+    this.#news = news;
     this.#spaces = spaces;
     this.#calls = calls;
   }
@@ -72,12 +75,18 @@ export class RedisWorkspaces implements WorkspaceStorage {
       const reply = await this.#spaces.of(workspace).run("commit", commitArgs(commits, isRepeat));
       const [isNew, answers] = reply as CommitReply;
       if (isNew === 1) await this.#spaces.began(workspace);
-      return answers.map(([isMade, ...rest]): CommitResult => {
+      const results = answers.map(([isMade, ...rest]): CommitResult => {
         if (isMade === 0) return { failed: rest };
         const [atMs, ...versions] = rest;
         return { versions, atMs: atMs! };
       });
+      if (isLogged(commits, results)) this.#news.tell(workspace);
+      return results;
     });
+  }
+
+  changed(workspace: string, signal: AbortSignal): WorkspaceNews {
+    return this.#news.wait(workspace, signal);
   }
 
   async log(workspace: string, query: LogQuery): Promise<LogPage> {

@@ -790,21 +790,26 @@ export function testWorkspaceTier(name: string, opening: () => Promise<Workspace
       expect(logged.map(({ value }) => text(value)).toSorted()).toEqual(newest.toSorted());
     });
 
-    test("a change wakes who waits for it, and a signal ends the waiting", async () => {
+    test("a commit wakes who waits for it in another process, and a signal ends the waiting", async () => {
       const { tier, other, ws } = await open();
-      if (tier.workspaces.changed === undefined) return;
+      if (other.workspaces.changed === undefined) return;
       const stop = new AbortController();
-      // Waiting may begin after the first commits were made, so others follow until it ends.
-      const state = { waiting: true };
-      const waiting = other.workspaces.changed!(ws, stop.signal).finally(() => {
-        state.waiting = false;
-      });
-      while (state.waiting) await commit(tier, ws, [put([], "k", "1")]);
-      await waiting;
-      const long = other.workspaces.changed!(`${ws} nobody`, stop.signal);
+      // Who waits while only commits of this process are told of looks once more as soon as all are.
+      let news = other.workspaces.changed(ws, stop.signal);
+      while (!news.ofAllProcesses) {
+        await news.come;
+        news = other.workspaces.changed(ws, stop.signal);
+      }
+      for (let round = 0; round < 3; round += 1) {
+        const here = tier.workspaces.changed!(ws, stop.signal);
+        await commit(tier, ws, [put([], "k", `${round}`)]);
+        await Promise.all([here.come, news.come]);
+        news = other.workspaces.changed(ws, stop.signal);
+      }
+      const long = [news, other.workspaces.changed(`${ws} nobody`, stop.signal)];
       stop.abort();
-      await long;
-      await other.workspaces.changed!(ws, AbortSignal.abort());
+      await Promise.all(long.map(({ come }) => come));
+      await other.workspaces.changed(ws, AbortSignal.abort()).come;
     });
 
     test("random operations end as on memory", { timeout: 120_000 }, async () => {
