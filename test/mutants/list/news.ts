@@ -44,7 +44,7 @@ export const newsMutants: readonly Mutant[] = [
     find: "    if (this.#sending.size === 0) this.#send();\n  }",
     replace: "    this.#send();\n  }",
     tests: told,
-    name: "one at a time",
+    name: "on its way at a time",
   },
   {
     id: "nw05",
@@ -54,7 +54,7 @@ export const newsMutants: readonly Mutant[] = [
     find: "this.#unsent.size > mostNames ? [everything] : this.#unsent",
     replace: "this.#unsent",
     tests: told,
-    name: "one at a time",
+    name: "on its way at a time",
   },
   {
     id: "nw06",

@@ -1,30 +1,33 @@
 import { join } from "node:path";
 import { createCheckpointer } from "stratigraph";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runChild, type Child } from "../../../../test/servers/children.ts";
 import { query } from "../../../../test/servers/postgres.ts";
-import { freshDatabase } from "../../../../test/servers/shared.ts";
+import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import { suspend } from "../../../../test/servers/suspend.ts";
 import { createWorkspace, type Workspace } from "../src/index.ts";
-import type { Orders, Said } from "./processes.ts";
+import type { Orders, Said, Storage } from "./processes.ts";
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
-let checkpointer: Awaited<ReturnType<typeof createCheckpointer>>;
+const redis = await sharedRedis();
 const children: Child<Said>[] = [];
 
 beforeAll(async () => {
   database = await freshDatabase();
-  checkpointer = await createCheckpointer({ postgres: database.url });
 });
 
 afterAll(async () => {
   await Promise.all(children.map((child) => child.kill()));
-  await checkpointer?.end();
   await database?.drop();
 });
 
-function start({ name }: Workspace, work: Orders["work"], more: Partial<Orders> = {}): Child<Said> {
-  const orders: Orders = { url: database.url, workspace: name, work, ...more };
+function start(
+  storage: Storage,
+  { name }: Workspace,
+  work: Orders["work"],
+  more: Partial<Orders> = {},
+): Child<Said> {
+  const orders: Orders = { storage, workspace: name, work, ...more };
   const child = runChild<Said>(join(import.meta.dirname, "processesChild.ts"), [JSON.stringify(orders)]);
   children.push(child);
   return child;
@@ -43,65 +46,87 @@ function numbers({ messages }: Child<Said>, did: Said["did"]): number[] {
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
-test("updates of four processes lose none", async () => {
-  const workspace = createWorkspace(checkpointer, "updates");
-  await Promise.all(range(1, 4).map(() => end(start(workspace, { do: "update", times: 50 }))));
-  expect((await workspace.get(["counters"], "c"))!.value).toEqual({ sum: 200 });
-});
+const storages: readonly (readonly [string, () => Storage])[] = [
+  ["PostgreSQL", () => ({ postgres: database.url })],
+  ["Redis", () => ({ redis: `${redis.url}?prefix=${redis.prefix}alone:` })],
+  ["a stack", () => ({ hot: `${redis.url}?prefix=${redis.prefix}hot:`, warm: database.url })],
+];
 
-test("transactions of four processes are whole, though one is killed and another does the rest", async () => {
-  const workspace = createWorkspace(checkpointer, "transactions");
-  const others = range(1, 3).map((n) => start(workspace, { do: "count", as: `other ${n}`, times: 50 }));
-  const killed = start(workspace, { do: "count", as: "killed", times: 40 });
-  await killed.message((said) => said.did === "count" && said.n === 5);
-  expect(await killed.kill()).toMatchObject({ signal: "SIGKILL" });
-  const next = start(workspace, { do: "count", as: "killed", times: 50 });
-  await Promise.all([next, ...others].map(end));
-  expect(numbers(next, "count").length).toBeLessThanOrEqual(44);
-  expect((await workspace.get(["counters"], "c"))!.value).toEqual({ sum: 200 });
-  expect(await workspace.search(["counted"], { limit: 1000 })).toHaveLength(200);
-});
+describe.each(storages)("processes on %s", (kind, config) => {
+  let storage: Storage;
+  let checkpointer: Awaited<ReturnType<typeof createCheckpointer>>;
 
-test("a subscriber that is killed before it acknowledges gets the message again, and none is lost", async () => {
-  const workspace = createWorkspace(checkpointer, "subscriber");
-  for (const n of range(0, 9)) await workspace.topic("tasks").publish({ n });
-  const first = start(workspace, { do: "subscribe", diesAt: 7 });
-  await first.message((said) => said.did === "handle" && said.n === 7);
-  await first.kill();
-  expect(numbers(first, "handle")).toEqual(range(0, 7));
-  for (const n of range(10, 19)) await workspace.topic("tasks").publish({ n });
-  const second = start(workspace, { do: "subscribe" });
-  await second.message((said) => said.did === "ack" && said.n === 19);
-  expect(numbers(second, "handle")).toEqual(range(7, 19));
-});
-
-test("a holder that is suspended for longer than its lock lasts can't write when it wakes, with a clock that is wrong", async () => {
-  const workspace = createWorkspace(checkpointer, "lock");
-  const holder = start(workspace, { do: "lock" }, { clockMs: 3_600_000 });
-  await holder.message(({ did }) => did === "lock");
-  const write = async (nth: number): Promise<string[]> => {
-    holder.send("write");
-    await holder.message(() => codes().length === nth);
-    return codes();
-  };
-  const codes = (): string[] => holder.messages.flatMap((said) => (said.did === "write" ? [said.code] : []));
-  expect(await write(1)).toEqual(["written"]);
-  suspend(holder.pid);
-  await workspace.lock("deploy", {}, async (lock) => {
-    expect(lock.token).toBeGreaterThan(numbers(holder, "lock")[0]!);
-    await workspace.put(["plan"], "state", { by: "parent" }, { lock });
-    process.kill(holder.pid, "SIGCONT");
-    expect(await write(2)).toEqual(["written", "LOCK_LOST"]);
+  beforeAll(async () => {
+    storage = config();
+    checkpointer = await createCheckpointer(storage);
   });
-  expect(await write(3)).toEqual(["written", "LOCK_LOST", "LOCK_LOST"]);
-  expect((await workspace.get(["plan"], "state"))!.value).toEqual({ by: "parent" });
+
+  afterAll(() => checkpointer?.end());
+
+  test("updates of four processes lose none", async () => {
+    const workspace = createWorkspace(checkpointer, `${kind} updates`);
+    await Promise.all(range(1, 4).map(() => end(start(storage, workspace, { do: "update", times: 50 }))));
+    expect((await workspace.get(["counters"], "c"))!.value).toEqual({ sum: 200 });
+  });
+
+  test("transactions of four processes are whole, though one is killed and another does the rest", async () => {
+    const workspace = createWorkspace(checkpointer, `${kind} transactions`);
+    const others = range(1, 3).map((n) =>
+      start(storage, workspace, { do: "count", as: `other ${n}`, times: 50 }),
+    );
+    const killed = start(storage, workspace, { do: "count", as: "killed", times: 40 });
+    await killed.message((said) => said.did === "count" && said.n === 5);
+    expect(await killed.kill()).toMatchObject({ signal: "SIGKILL" });
+    const next = start(storage, workspace, { do: "count", as: "killed", times: 50 });
+    await Promise.all([next, ...others].map(end));
+    expect(numbers(next, "count").length).toBeLessThanOrEqual(44);
+    expect((await workspace.get(["counters"], "c"))!.value).toEqual({ sum: 200 });
+    expect(await workspace.search(["counted"], { limit: 1000 })).toHaveLength(200);
+  });
+
+  test("a subscriber that is killed before it acknowledges gets the message again, and none is lost", async () => {
+    const workspace = createWorkspace(checkpointer, `${kind} subscriber`);
+    for (const n of range(0, 9)) await workspace.topic("tasks").publish({ n });
+    const first = start(storage, workspace, { do: "subscribe", diesAt: 7 });
+    await first.message((said) => said.did === "handle" && said.n === 7);
+    await first.kill();
+    expect(numbers(first, "handle")).toEqual(range(0, 7));
+    for (const n of range(10, 19)) await workspace.topic("tasks").publish({ n });
+    const second = start(storage, workspace, { do: "subscribe" });
+    await second.message((said) => said.did === "ack" && said.n === 19);
+    expect(numbers(second, "handle")).toEqual(range(7, 19));
+  });
+
+  test("a holder that is suspended for longer than its lock lasts can't write when it wakes, with a clock that is wrong", async () => {
+    const workspace = createWorkspace(checkpointer, `${kind} lock`);
+    const holder = start(storage, workspace, { do: "lock" }, { clockMs: 3_600_000 });
+    await holder.message(({ did }) => did === "lock");
+    const write = async (nth: number): Promise<string[]> => {
+      holder.send("write");
+      await holder.message(() => codes().length === nth);
+      return codes();
+    };
+    const codes = (): string[] =>
+      holder.messages.flatMap((said) => (said.did === "write" ? [said.code] : []));
+    expect(await write(1)).toEqual(["written"]);
+    suspend(holder.pid);
+    await workspace.lock("deploy", {}, async (lock) => {
+      expect(lock.token).toBeGreaterThan(numbers(holder, "lock")[0]!);
+      await workspace.put(["plan"], "state", { by: "parent" }, { lock });
+      process.kill(holder.pid, "SIGCONT");
+      expect(await write(2)).toEqual(["written", "LOCK_LOST"]);
+    });
+    expect(await write(3)).toEqual(["written", "LOCK_LOST", "LOCK_LOST"]);
+    expect((await workspace.get(["plan"], "state"))!.value).toEqual({ by: "parent" });
+  });
 });
 
 test("a watcher whose connections are cut sees each version once, in order", async () => {
+  const checkpointer = await createCheckpointer({ postgres: database.url });
   const workspace = createWorkspace(checkpointer, "watcher");
   const url = new URL(database.url);
   url.searchParams.set("application_name", "watcher");
-  const watcher = start(workspace, { do: "watch" }, { url: url.href });
+  const watcher = start({ postgres: url.href }, workspace, { do: "watch" });
   let last = 0;
   for (let round = 0; round < 3; round += 1) {
     for (let n = 0; n < 10; n += 1) {
@@ -118,4 +143,5 @@ test("a watcher whose connections are cut sees each version once, in order", asy
   for await (const { version } of workspace.log()) versions.push(version);
   expect(versions).toHaveLength(31);
   expect(numbers(watcher, "see")).toEqual(versions);
+  await checkpointer.end();
 });

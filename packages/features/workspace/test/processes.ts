@@ -1,6 +1,12 @@
+/** What createCheckpointer opens. */
+export type Storage =
+  | { readonly postgres: string }
+  | { readonly redis: string }
+  | { readonly hot: string; readonly warm: string };
+
 /** What a process is told by its argument. */
 export interface Orders {
-  readonly url: string;
+  readonly storage: Storage;
   readonly workspace: string;
   /** By how much its clock is wrong, in milliseconds. */
   readonly clockMs?: number;

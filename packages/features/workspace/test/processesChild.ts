@@ -5,12 +5,12 @@ import type { Orders, Said } from "./processes.ts";
 
 // A process with a workspace, which does one thing.
 
-const { url, workspace: name, clockMs = 0, work } = JSON.parse(process.argv[2]!) as Orders;
+const { storage, workspace: name, clockMs = 0, work } = JSON.parse(process.argv[2]!) as Orders;
 if (clockMs !== 0) {
   const { now } = Date;
   Date.now = () => now() + clockMs;
 }
-const checkpointer = await createCheckpointer({ postgres: url });
+const checkpointer = await createCheckpointer(storage);
 const workspace = createWorkspace(checkpointer, name);
 
 function say(said: Said): void {
