@@ -264,6 +264,18 @@ test("a pool of the application's, with one connection, keeps it", async () => {
   expect(n).toBe(2);
 });
 
+test("where the connection string names several servers, it listens at the one that takes writes", async () => {
+  const { host } = new URL(database.url);
+  const reader = openPostgres(database.url.replace(host, `127.0.0.1:1,${host}`));
+  const [to, from] = [createWorkspace(openPostgres(), "hosts"), createWorkspace(reader, "hosts")];
+  const watcher = watching(from);
+  const { come } = await told(reader, from);
+  await to.put(["a"], "k", {});
+  await come;
+  await watcher.until("k");
+  await watcher.stop();
+});
+
 test(
   "a pool that doesn't say how to open a connection is asked for none: its watchers look often",
   patience,
