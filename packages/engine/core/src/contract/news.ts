@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { answerWithin, endsWithin } from "./answerWithin.ts";
+import { sleep } from "../maintenance/sleep.ts";
 import { StratigraphError } from "./errors.ts";
 import { Waiters } from "./waiters.ts";
 import type { WorkspaceNews } from "./workspaces.ts";
@@ -148,7 +149,7 @@ export class News {
     const { again, longest } = this.#pauses;
     for (let pause = again; !listener.signal.aborted; pause = Math.min(2 * pause, longest)) {
       if (await this.#listenOnce(listener)) pause = again;
-      await unlessAborted(pause, listener.signal);
+      await sleep(pause, listener.signal, { ref: false });
     }
   }
 
@@ -176,7 +177,7 @@ export class News {
           // Nobody knows what was told before.
           this.#waiters.wakeAll();
         }
-        await unlessAborted(this.#pauses.probe, signal);
+        await sleep(this.#pauses.probe, signal, { ref: false });
       }
     } catch {
       // It couldn't be opened, or its probe wasn't heard.
@@ -218,17 +219,4 @@ function wordOf(workspace: string): string {
 
 async function inTime(ms: number, call: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   await answerWithin(ms, call, () => new Error(`no answer within ${ms} ms`), signal);
-}
-
-async function unlessAborted(ms: number, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const over = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", over);
-      resolve();
-    };
-    const timer = setTimeout(over, ms).unref();
-    signal.addEventListener("abort", over);
-    if (signal.aborted) over();
-  });
 }
