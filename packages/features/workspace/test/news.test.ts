@@ -1,3 +1,4 @@
+// long file: every way in which a wake-up is lost, cut or refused, with the same few helpers
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { join } from "node:path";
 import type { TierSaver, TraceEvent } from "@stratigraph/core";
