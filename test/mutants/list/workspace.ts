@@ -217,4 +217,13 @@ export const workspaceMutants: readonly Mutant[] = [
     tests,
     name: "nothing of it stays in memory",
   },
+  {
+    id: "ws23",
+    kind: "guard",
+    what: "work that was ended while its lock was being taken begins nevertheless",
+    file: `${src}/lock.ts`,
+    find: "    signal?.throwIfAborted();\n    result = await work(lock);",
+    replace: "    result = await work(lock);",
+    tests: ["packages/features/workspace/test/locks.test.ts"],
+  },
 ];

@@ -165,11 +165,11 @@ async function holding<T>(
   renewal.begin(askedMs);
   const onAbort = (): void => ended.abort(signal!.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
-  // It may have been aborted while the lock was being taken.
-  if (signal?.aborted === true) onAbort();
   let isLost = false;
   let result: T;
   try {
+    // It may have been aborted while the lock was being taken.
+    signal?.throwIfAborted();
     result = await work(lock);
   } finally {
     renewal.stop();

@@ -147,3 +147,14 @@ test("a lock whose answer came late ends here as early as in the storage", async
   expect(lock.signal.reason).toMatchObject({ code: "LOCK_LOST" });
   await end();
 });
+
+test("work that was ended while its lock was being taken doesn't begin, and the lock is free", async () => {
+  const processes = twoProcesses();
+  const ending = new AbortController();
+  processes.answer = () => ending.abort(new Error("enough"));
+  let isBegun = false;
+  const lock = processes.at[0]!.lock("a", { signal: ending.signal }, () => (isBegun = true));
+  await expect(lock).rejects.toThrow("enough");
+  expect(isBegun).toBe(false);
+  expect(await processes.at[1]!.locks()).toEqual([]);
+});
