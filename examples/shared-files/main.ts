@@ -1,7 +1,6 @@
 /** Two agents edit one file at the same time: with deepagents' StoreBackend one edit is lost, in a workspace none. */
 import { strict as assert } from "node:assert";
 import { StoreBackend, type BackendProtocolV2 } from "deepagents";
-// #region files
 import { createWorkspace } from "@stratigraph/workspace";
 import { WorkspaceBackend } from "@stratigraph/workspace/deepagents";
 import { createCheckpointer } from "stratigraph";
@@ -9,8 +8,6 @@ import { createCheckpointer } from "stratigraph";
 const checkpointer = await createCheckpointer({ memory: true });
 const workspace = createWorkspace(checkpointer, "team");
 const backend = new WorkspaceBackend(workspace, { namespace: ["files"] });
-// createDeepAgent({ model, backend, subagents, checkpointer })
-// #endregion
 
 /** What two subagents do whose model asks for these edits in one turn. */
 async function editedBy(files: BackendProtocolV2): Promise<unknown> {

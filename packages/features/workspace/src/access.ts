@@ -68,10 +68,20 @@ export class Access {
     );
   }
 
-  /** The parts of the log that may be read. */
+  /** The parts of the log to read, none the beginning of another. What {@link sees} doesn't see may be among them. */
   get logged(): Prefixes {
-    if (this.#role === undefined) return [[]];
-    return [...this.read, ...this.#subscribe, inboxNamespace(this.#role)];
+    if (this.#role === undefined || isWithin([], this.read)) return [[]];
+    return [...this.read, ...this.#messages(this.#role)];
+  }
+
+  /** Whether it may be told of what a namespace has. */
+  sees(namespace: readonly string[]): boolean {
+    if (this.#role === undefined) return true;
+    return isWithin(namespace, namespace[0] === "" ? this.#messages(this.#role) : this.read);
+  }
+
+  #messages(role: string): Prefixes {
+    return [...this.#subscribe, inboxNamespace(role)];
   }
 
   /** @throws StratigraphError "ACCESS_DENIED" */
@@ -91,8 +101,7 @@ export class Access {
 
   /** @throws StratigraphError "ACCESS_DENIED" */
   maySubscribe(namespace: readonly string[]): void {
-    const own = this.#role === undefined ? ["", "inboxes"] : inboxNamespace(this.#role);
-    if (!isWithin(namespace, [...this.#subscribe, own])) throw this.#denied("subscribe", namespace);
+    if (!this.sees(namespace)) throw this.#denied("subscribe", namespace);
   }
 
   /** @throws StratigraphError "ACCESS_DENIED" */

@@ -1,10 +1,10 @@
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
 import { sameValue, unionValues } from "@stratigraph/branch/internal";
 import { kindOf } from "@stratigraph/core/internal";
-import type { ItemAddress, StoredItem, WorkspaceChange, WorkspaceState } from "@stratigraph/core/tier";
+import type { ItemAddress, StoredItem, WorkspaceChange } from "@stratigraph/core/tier";
 import { isMade } from "./commitQueue.ts";
 import { noteText } from "./author.ts";
-import { versionGone } from "./follow.ts";
+import { refuseTrimmed, versionGone } from "./follow.ts";
 import { logPages, putUnlogged, readUnlogged, stateOf, valueIn, type Parts } from "./parts.ts";
 import { PastItems } from "./pastItems.ts";
 import type { Prefixes } from "./workspaceItems.ts";
@@ -242,8 +242,4 @@ async function marksOf(ours: Parts, theirs: Parts): Promise<{ own: Mark; ownVers
     `Neither is a fork of the other, or the fork isn't complete. A workspace can be merged with its forks, and they with it: ` +
       `${JSON.stringify(ours.name)} has none by this name.`,
   );
-}
-
-function refuseTrimmed({ name }: Parts, { trimmed, version }: WorkspaceState, since: number): void {
-  if (since < trimmed) throw versionGone(name, since, trimmed, version);
 }

@@ -1,6 +1,7 @@
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StratigraphError } from "@stratigraph/core";
-import type { LoggedChange } from "@stratigraph/core/tier";
+import type { LoggedChange, WorkspaceState } from "@stratigraph/core/tier";
 import type { Parts } from "./parts.ts";
 import type { Prefixes } from "./workspaceItems.ts";
 
@@ -29,6 +30,8 @@ export async function* follow(
   signal: AbortSignal | undefined,
   onReached?: (version: number) => Promise<void>,
 ): AsyncGenerator<LoggedChange> {
+  // A hundred agents that end together have one signal.
+  if (signal !== undefined) setMaxListeners(0, signal);
   let after = since;
   let pause = pauseMs.first;
   let failedAt: number | undefined;
@@ -89,4 +92,9 @@ export function versionGone(
       `there: watch({ since: await workspace.version() }), or subscribe(…, { from: "first" }) to what is still there.`,
     { workspace, since, trimmed, version },
   );
+}
+
+/** @throws StratigraphError "VERSION_GONE" if items as they were at a version may be missing */
+export function refuseTrimmed({ name }: Parts, { trimmed, version }: WorkspaceState, since: number): void {
+  if (since < trimmed) throw versionGone(name, since, trimmed, version);
 }

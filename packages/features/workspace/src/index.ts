@@ -6,6 +6,7 @@ export type { ChangeOptions } from "./changeOptions.ts";
 export { createWorkspace, type WorkspaceOptions } from "./createWorkspace.ts";
 export { set, update } from "./immutable.ts";
 export type { HeldLock, Lock, LockOptions } from "./lock.ts";
+export type { TrimOptions } from "./moments.ts";
 export type { Step } from "./steps.ts";
 export type { Message, SubscribeOptions, Topic } from "./topic.ts";
 export type {

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { InvalidOptionError, StratigraphError, type Duration } from "@stratigraph/core";
 import {
   checkOptions,
@@ -73,7 +74,7 @@ export class Lock {
     const error = new StratigraphError(
       "LOCK_LOST",
       `Lock ${this.keys.map((key) => JSON.stringify(key)).join(", ")} isn't held any more: it expired while its holder was silent, or its work has ` +
-        `ended. Nothing was written. Read again what the work depends on, and begin anew.`,
+        `ended. Writes under it are refused from then on. Read again what the work depends on, and begin anew.`,
       { keys: this.keys, token: this.token },
     );
     this.#ended.abort(error);
@@ -110,25 +111,23 @@ export async function withLock<T>(
   if (names.length === 0) throw new InvalidOptionError("keys", "no keys", "Name at least one lock.");
   const waitMs = waitMsOf("waitFor", waitFor);
   const waiting = waitingOf(waitMs, signal);
-  const turns: (() => void)[] = [];
+  // Those of this process who want the same ask one at a time. Who wants a part of it may get that before.
+  const endTurn = await parts.lockTurns.take(JSON.stringify(names.toSorted()), waiting.signal);
   try {
-    // In one order, so that those of this process who want several don't wait for each other.
-    for (const name of names.toSorted()) {
-      const endTurn = await parts.lockTurns.take(name, waiting.signal);
-      if (endTurn !== undefined) turns.push(endTurn);
-      else throw signal?.aborted === true ? signal.reason : await lockedError(parts, names, waitMs);
-    }
+    if (endTurn === undefined)
+      throw signal?.aborted === true ? signal.reason : await lockedError(parts, names, waitMs);
     const held = await take(parts, agent, names, ttlMs, waitMs, waiting.signal, signal);
     waiting.end();
     return await holding(parts, held, ttlMs, signal, work);
   } finally {
     waiting.end();
-    for (const endTurn of turns) endTurn();
+    endTurn?.();
   }
 }
 
 /** Until when to wait: a signal that is aborted after a time, or with another one. */
 function waitingOf(waitMs: number, signal: AbortSignal | undefined): { signal: AbortSignal; end(): void } {
+  if (signal !== undefined) setMaxListeners(0, signal);
   const ending = new AbortController();
   const abort = (): void => ending.abort();
   const timer = setTimeout(abort, waitMs);
@@ -174,13 +173,13 @@ async function holding<T>(
   } finally {
     renewal.stop();
     signal?.removeEventListener("abort", onAbort);
+    // How long it takes to give it back is nothing to the work, which has ended.
+    isLost = !renewal.isHeld;
     // What can't be given back now expires. One that was lost is another's.
     const given = await parts.queue.commit({ checks, changes: at }).catch(() => undefined);
-    if (given !== undefined && !isMade(given)) {
-      // It may have been given back by a commit whose answer was lost. If it can't have expired and nobody has it, that is so.
-      const held = await readLocks(parts, lock.keys).catch(() => []);
-      isLost = held.length > 0 || !renewal.isHeld;
-    }
+    // It may have been given back by a commit whose answer was lost. If it can't have expired and somebody has it, it was lost before.
+    if (given !== undefined && !isMade(given) && renewal.isHeld)
+      isLost ||= (await readLocks(parts, lock.keys).catch(() => [])).length > 0;
   }
   if (isLost) throw lock.lost();
   return result;

@@ -1,6 +1,7 @@
-import { InvalidOptionError } from "@stratigraph/core";
-import { checkedCount } from "@stratigraph/core/internal";
+import { InvalidOptionError, type Duration } from "@stratigraph/core";
+import { checkedCount, checkOptions, waitMsOf } from "@stratigraph/core/internal";
 import type { ItemAddress, LogPage } from "@stratigraph/core/tier";
+import { isMade } from "./commitQueue.ts";
 import { versionGone } from "./follow.ts";
 import { putUnlogged, readUnlogged, stateOf, type Parts } from "./parts.ts";
 
@@ -23,8 +24,19 @@ export async function versionAt(parts: Parts, moment: number | Date): Promise<nu
   throw versionGone(parts.name, found, trimmed, version);
 }
 
+/** Options of {@link Workspace.trim}. */
+export interface TrimOptions {
+  /**
+   * How long entries stay at least: a commit whose answer was lost is sent again, and is found by its entries. With "0ms", no commit may be
+   * under way. Default "5m".
+   */
+  readonly keep?: Duration | undefined;
+}
+
 /** Removes entries before a moment, apart from those of items as they were then. Returns how many. */
-export async function trimLog(parts: Parts, before: number | Date): Promise<number> {
+export async function trimLog(parts: Parts, before: number | Date, options: TrimOptions): Promise<number> {
+  checkOptions("trim", options, { keep: true });
+  const keepMs = waitMsOf("keep", options.keep ?? "5m");
   let last: number;
   let page: LogPage;
   if (before instanceof Date) {
@@ -35,6 +47,10 @@ export async function trimLog(parts: Parts, before: number | Date): Promise<numb
     page = await parts.workspaces.log(parts.name, { ...newest, before: version });
     last = Math.min(version - 1, page.version);
   }
+  if (keepMs > 0 && page.version > page.trimmed) {
+    const kept = await until(parts, "before", (await nowOf(parts)) - keepMs);
+    if (kept.found < last) [last, page] = [kept.found, kept];
+  }
   const [entry] = page.entries;
   if (entry !== undefined && last > page.trimmed) {
     const noted = await readUnlogged(parts, trimmedAddress);
@@ -44,6 +60,12 @@ export async function trimLog(parts: Parts, before: number | Date): Promise<numb
   let removed = 0;
   for (let some = -1; some !== 0; removed += some) some = await parts.workspaces.trim(parts.name, last);
   return removed;
+}
+
+/** The storage's time, in milliseconds since 1970, or that of the workspace's newest commit if that is later. */
+async function nowOf({ queue }: Parts): Promise<number> {
+  const result = await queue.commit({ checks: [], changes: [] });
+  return isMade(result) ? result.atMs : 0;
 }
 
 /** The newest entry until a time, in milliseconds since 1970, and its version. */

@@ -6,7 +6,8 @@ import type {
   ItemSearch,
   StoredItem,
 } from "@stratigraph/core/tier";
-import type { Parts } from "./parts.ts";
+import { refuseTrimmed } from "./follow.ts";
+import { stateOf, type Parts } from "./parts.ts";
 import { commonPrefixes, isWithin, type Prefixes } from "./workspaceItems.ts";
 
 const page = 256;
@@ -30,7 +31,13 @@ export class PastItems implements StoreItems {
       const query = { version: this.#version, prefixes: [namespace], key, limit: 1 };
       found[place] = (await this.#parts.workspaces.itemsAt(this.#parts.name, query)).items[0];
     });
+    await this.#refuseTrimmed();
     return found;
+  }
+
+  /** Items that a trim removed are missing in what was read. */
+  async #refuseTrimmed(): Promise<void> {
+    refuseTrimmed(this.#parts, await stateOf(this.#parts), this.#version);
   }
 
   change(): Promise<void> {
@@ -72,6 +79,7 @@ export class PastItems implements StoreItems {
     for (;;) {
       const query = { version: this.#version, prefixes, after, limit: page };
       const { items, more } = await workspaces.itemsAt(name, query);
+      await this.#refuseTrimmed();
       yield* items;
       if (!more) return;
       const { namespace, key } = items.at(-1)!;

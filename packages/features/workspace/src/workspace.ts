@@ -24,7 +24,7 @@ import { forkWorkspace, mergeWorkspaces, type MergedItems, type MergeItemsOption
 import { Board } from "./board.ts";
 import type { ChangeOptions } from "./changeOptions.ts";
 import { type Access, inboxNamespace, topicNamespace, type RoleOptions } from "./access.ts";
-import { trimLog, versionAt } from "./moments.ts";
+import { trimLog, versionAt, type TrimOptions } from "./moments.ts";
 import { checkedName } from "./names.ts";
 import { noteText, type Author } from "./author.ts";
 import { isMade } from "./commitQueue.ts";
@@ -273,7 +273,7 @@ export class Workspace {
         throw versionGone(this.name, after, trimmed, version);
       for (const entry of entries) {
         if (signal?.aborted === true) return;
-        if (prefix === undefined || entry.kind !== "message") yield await this.#event(entry);
+        if (this.#isTold(entry, prefix)) yield await this.#event(entry);
       }
       after = entries.at(-1)?.version ?? after;
     }
@@ -288,7 +288,7 @@ export class Workspace {
     const prefixes = this.#logged(prefix);
     const from = since === undefined ? await this.version() : checkedCount("since", since, 0);
     for await (const entry of follow(this.#parts, prefixes, from, signal))
-      if (prefix === undefined || entry.kind !== "message") yield await this.#event(entry);
+      if (this.#isTold(entry, prefix)) yield await this.#event(entry);
   }
 
   /**
@@ -412,9 +412,9 @@ export class Workspace {
   }
 
   /** Removes entries of the log before a version, or before a time, apart from those of items as they are. Returns how many. */
-  async trim(before: number | Date): Promise<number> {
+  async trim(before: number | Date, options: TrimOptions = {}): Promise<number> {
     this.#access.mayDo("trim()");
-    return await trimLog(this.#parts, before);
+    return await trimLog(this.#parts, before, options);
   }
 
   #momentOf(when: number | Date | WorkspaceMark): number | Date {
@@ -458,6 +458,10 @@ export class Workspace {
   #logged(prefix: readonly string[] | undefined): Prefixes {
     if (prefix === undefined) return this.#access.logged;
     return commonPrefixes([checkedLabels("prefix", prefix)], this.#access.read);
+  }
+
+  #isTold({ namespace, kind }: LoggedChange, prefix: readonly string[] | undefined): boolean {
+    return this.#access.sees(namespace) && (prefix === undefined || kind !== "message");
   }
 
   async #event(change: LoggedChange): Promise<WorkspaceEvent> {

@@ -79,6 +79,17 @@ test("of those of one process who wait for a lock, one at a time asks the storag
   expect(order).toEqual(Array.from({ length: 30 }, (_, n) => n));
 });
 
+test("who waits for two locks keeps nobody from one that is free", async () => {
+  const { at } = twoProcesses();
+  const held = await hold(at[1]!, "b");
+  const both = at[0]!.lock(["a", "b"], {}, () => "both");
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await at[0]!.lock("a", { waitFor: "0ms" }, () => "a")).toBe("a");
+  await held.end();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await both).toBe("both");
+});
+
 test("two of one process who want the same locks, named in different orders, both get them", async () => {
   const { at } = twoProcesses();
   const held = await hold(at[0]!, ["a", "b"]);
@@ -145,7 +156,7 @@ test("a lock whose answer came late ends here as early as in the storage", async
   expect(lock.signal.aborted).toBe(false);
   await vi.advanceTimersByTimeAsync(1);
   expect(lock.signal.reason).toMatchObject({ code: "LOCK_LOST" });
-  await end();
+  await expect(end()).rejects.toMatchObject({ code: "LOCK_LOST" });
 });
 
 test("work that was ended while its lock was being taken doesn't begin, and the lock is free", async () => {
@@ -157,4 +168,43 @@ test("work that was ended while its lock was being taken doesn't begin, and the 
   await expect(lock).rejects.toThrow("enough");
   expect(isBegun).toBe(false);
   expect(await processes.at[1]!.locks()).toEqual([]);
+});
+
+test("work that has ended in time isn't lost, however long it takes to give the lock back", async () => {
+  const processes = twoProcesses();
+  const { lock, end } = await hold(processes.at[0]!, "a", "1s");
+  let answer = (): void => undefined;
+  processes.answer = () => new Promise<void>((resolve) => (answer = resolve));
+  const ended = end();
+  await vi.advanceTimersByTimeAsync(2000);
+  processes.answer = () => undefined;
+  const next = await hold(processes.at[1]!, "a");
+  expect(next.lock.token).toBeGreaterThan(lock.token);
+  answer();
+  await ended;
+  await next.end();
+});
+
+test("a hundred who wait and watch with one signal are no leak to Node", async () => {
+  const { at } = twoProcesses();
+  vi.useRealTimers();
+  const warnings: Error[] = [];
+  const warn = (warning: Error): void => void warnings.push(warning);
+  process.on("warning", warn);
+  onTestFinished(() => void process.off("warning", warn));
+  const ending = new AbortController();
+  const held = await hold(at[1]!, "a");
+  const all = Array.from({ length: 50 }, async () => {
+    await at[0]!.lock("a", { signal: ending.signal }, () => {}).catch(() => {});
+    for await (const _ of at[0]!.watch({ signal: ending.signal })) break;
+  });
+  const watching = Array.from({ length: 50 }, async () => {
+    for await (const _ of at[0]!.watch({ signal: ending.signal })) break;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  ending.abort();
+  await Promise.all([...all, ...watching]);
+  await held.end();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(warnings).toEqual([]);
 });

@@ -1,6 +1,6 @@
 // long file: what users expect of a workspace, one short story after another
 import { randomUUID } from "node:crypto";
-import type { TierSaver } from "@stratigraph/core";
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
 import type { WorkspaceKeeper } from "@stratigraph/core/tier";
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
@@ -300,6 +300,16 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       const past = await critic.at(await ws.version());
       expect(await past.get(["plans"], "k")).toBeNull();
       expect((await past.search([])).length).toBe(2);
+      // Who may read everything has its own messages, not those of others.
+      const reader = ws.as("reader", { read: [[]], subscribe: ["in"] });
+      for (const topic of ["in", "out"]) await ws.topic(topic).publish({ topic });
+      await ws.send("anna", { secret: 3 });
+      await ws.send("reader", { hello: true });
+      const events = (await all(reader.log())).map((event) =>
+        "key" in event ? event.namespace[0] : Object.keys(event.body)[0],
+      );
+      expect(events).toEqual(["facts", "plans", "reviews", "topic", "hello"]);
+      expect(() => ws.as("reader", { read: [["", "inboxes"]] })).toThrow();
       const lesser = critic.as("critic", { read: [[]], write: [["facts"]] });
       expect(() => critic.as("anna")).toThrow(
         expect.objectContaining({ data: expect.objectContaining({ field: "role" }) }),
@@ -324,10 +334,12 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
     test("a trimmed log keeps items as they are, and says that what was before is gone", async () => {
       const { ws } = await open();
       for (let n = 0; n < 5; n += 1) await ws.put(["a"], "k", { n });
+      const past = await ws.at(await ws.version());
       await ws.put(["a"], "old", {});
       await ws.topic("t").publish({});
       const version = await ws.version();
-      expect(await ws.trim(version + 1)).toBe(5);
+      expect(await ws.trim(version + 1)).toBe(0);
+      expect(await ws.trim(version + 1, { keep: "0ms" })).toBe(5);
       expect((await all(ws.log())).map(({ kind }) => kind)).toEqual(["put", "put"]);
       await expect(all(ws.log({ since: 0 }))).rejects.toMatchObject({ code: "VERSION_GONE" });
       await expect(ws.at(version - 1)).rejects.toMatchObject({ code: "VERSION_GONE" });
@@ -336,9 +348,29 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       // The newest entry was a message: that time is known nevertheless.
       const now = new Date((await all(ws.log())).at(-1)!.at.getTime() + 60_000);
       expect(await ws.at(now)).toMatchObject({ version });
+      for (const read of [() => past.get(["a"], "k"), () => past.search([])])
+        await expect(read()).rejects.toMatchObject({ code: "VERSION_GONE" });
       await expect(ws.at(new Date(0))).rejects.toMatchObject({ code: "VERSION_GONE" });
       await ws.put(["a"], "k", { n: 5 });
       expect(await all(ws.log({ since: version }))).toHaveLength(1);
+    });
+
+    test("a commit whose answer is lost is made once, though the log is trimmed before it is sent again", async () => {
+      const { ws, other } = await open();
+      const { saver } = await opened!;
+      const { workspaces } = saver.tier as unknown as WorkspaceKeeper;
+      const commit = workspaces.commit.bind(workspaces);
+      workspaces.commit = async (...args) => {
+        workspaces.commit = commit;
+        await commit(...args);
+        // Another one is quicker than the repeated call, and trims all that it can.
+        await other.put(["a"], "k", { by: "other" });
+        await other.trim((await other.version()) + 1);
+        throw new StratigraphError("UNAVAILABLE", "The answer was lost.");
+      };
+      await ws.put(["a"], "k", { by: "ws" });
+      expect((await ws.get(["a"], "k"))!.value).toEqual({ by: "other" });
+      expect(await all(ws.log())).toHaveLength(2);
     });
 
     test("a board gives each task to one agent, when the results that it needs are there", async () => {
@@ -466,7 +498,7 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       );
       await add(ws, "late");
       await add(fork, "late too");
-      await ws.trim((await ws.version()) + 1);
+      await ws.trim((await ws.version()) + 1, { keep: "0ms" });
       await expect(ws.merge(fork.name)).rejects.toMatchObject({ code: "VERSION_GONE" });
     });
 

@@ -128,7 +128,9 @@ export class MemoryWorkspaces implements WorkspaceStorage {
     return await this.#run("workspaces.itemsAt", () => {
       const begins = prefixes.map(pathText);
       const last = after === undefined ? "" : orderOf(after);
-      const found = Array.from(newestAt(this.#workspaces.get(name)?.log ?? [], version))
+      const log = this.#workspaces.get(name)?.log ?? [];
+      const some = only === undefined ? log : log.filter(({ key }) => key === only);
+      const found = Array.from(newestAt(some, version))
         .filter(
           ([order, { namespace, key, kind, expiresAtMs }]) =>
             order > last &&

@@ -134,7 +134,7 @@ test("log: newest first, from a version on, of a prefix, of one item", async () 
   expect(what((await logs({ limit: 4, cursor: first.output.cursor })).output)).toEqual(
     what(all.output).slice(4),
   );
-  await createWorkspace(saver, "trip").trim(versions[3]!);
+  await createWorkspace(saver, "trip").trim(versions[3]!, { keep: "0ms" });
   await expect(logs({ since: 1 })).rejects.toMatchObject({ code: "VERSION_GONE" });
   expect((await logs()).text).toContain("only what items still are is kept");
 });

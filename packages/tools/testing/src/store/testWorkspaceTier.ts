@@ -594,6 +594,8 @@ export function testWorkspaceTier(name: string, opening: () => Promise<Workspace
       // What has expired isn't brought back.
       for (const at of reads) Object.assign(at, { refreshMs: 3_600_000 });
       expect([await keys(), await keys()]).toEqual([left, left]);
+      // Others of the storage can't decode them.
+      await tier.items.change(puts.map(({ key }) => ({ namespace: [ws], key })));
     });
 
     test("eight writers that increment one number by its version lose none", async () => {
