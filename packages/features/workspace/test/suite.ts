@@ -356,16 +356,24 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
     });
 
     test("a commit whose answer is lost is made once, though the log is trimmed before it is sent again", async () => {
-      const { ws, other } = await open();
-      const { saver } = await opened!;
+      const { ws } = await open();
+      const { saver, other } = await opened!;
       const { workspaces } = saver.tier as unknown as WorkspaceKeeper;
+      // As in a process of its own, whose commits don't wait for those of this one.
+      const elsewhere = createWorkspace(
+        Object.create(other, {
+          tier: { value: Object.create(other.tier) as unknown },
+          itemCoder: { value: other.itemCoder },
+        }) as TierSaver,
+        ws.name,
+      );
       const commit = workspaces.commit.bind(workspaces);
       workspaces.commit = async (...args) => {
         workspaces.commit = commit;
         await commit(...args);
         // Another one is quicker than the repeated call, and trims all that it can.
-        await other.put(["a"], "k", { by: "other" });
-        await other.trim((await other.version()) + 1);
+        await elsewhere.put(["a"], "k", { by: "other" });
+        await elsewhere.trim((await elsewhere.version()) + 1);
         throw new StratigraphError("UNAVAILABLE", "The answer was lost.");
       };
       await ws.put(["a"], "k", { by: "ws" });
