@@ -1,10 +1,13 @@
 import type { Mutant } from "../mutant.ts";
 
 const follow = ["packages/features/workspace/test/follow.test.ts"];
+const trimmedWhile = ["packages/engine/redis/test/trimmedWhile.test.ts"];
+const redisWorkspaces = "packages/engine/redis/src/items/redisWorkspaces.ts";
+const setBack = ["packages/features/workspace/test/setBack.test.ts"];
 const news = "packages/engine/core/src/contract/news.ts";
 const told = ["packages/engine/core/test/contract/news.test.ts"];
 
-/** Guards of what wakes readers of workspaces. */
+/** Guards of what wakes readers of workspaces, and of what tells them that they missed something. */
 export const newsMutants: readonly Mutant[] = [
   {
     id: "nw01",
@@ -95,5 +98,65 @@ export const newsMutants: readonly Mutant[] = [
     replace: "      this.#waiters.wakeAll();\n    }\n    if (isOpen)",
     tests: told,
     name: "wakes all, and once more",
+  },
+  {
+    id: "nw10",
+    kind: "guard",
+    what: "a reader goes on after a backup was restored, and misses what got versions that it has passed",
+    file: "packages/features/workspace/src/follow.ts",
+    find: "after > version || afterAtMs > readAtMs",
+    replace: "after > version",
+    tests: setBack,
+    name: "when 40 more entries were made",
+  },
+  {
+    id: "nw11",
+    kind: "fault",
+    what: "a reader takes what it has read itself for a log that was set back",
+    file: "packages/features/workspace/src/follow.ts",
+    find: "afterAtMs > readAtMs",
+    replace: "afterAtMs >= readAtMs",
+    tests: setBack,
+    name: "nothing else ends them",
+  },
+  {
+    id: "nw12",
+    kind: "guard",
+    what: "on Redis, a page of a log lost entries that a trim removed before they were read, and doesn't say so",
+    file: redisWorkspaces,
+    find: "      trimmed = Number(reply[2]);\n",
+    replace: "",
+    tests: trimmedWhile,
+    name: "before entries",
+  },
+  {
+    id: "nw13",
+    kind: "guard",
+    what: "on Redis, a page of a log lost entries that a trim removed before they were looked for, and doesn't say so",
+    file: redisWorkspaces,
+    find: "        trimmed = upTo;\n",
+    replace: "",
+    tests: trimmedWhile,
+    name: "before spacePage",
+  },
+  {
+    id: "nw14",
+    kind: "guard",
+    what: "on Redis, who reads a log page by page ends where a trim removed a part of a page",
+    file: redisWorkspaces,
+    find: "more: best.length >= limit, trimmed }",
+    replace: "more: found.length >= limit, trimmed }",
+    tests: trimmedWhile,
+    name: "lost a part",
+  },
+  {
+    id: "nw15",
+    kind: "guard",
+    what: "on Redis, who reads a log page by page ends where a trim removed all of a page",
+    file: redisWorkspaces,
+    find: "      if (rest.more && entries.length === 0) continue;\n",
+    replace: "",
+    tests: trimmedWhile,
+    name: "all that was found is gone",
   },
 ];

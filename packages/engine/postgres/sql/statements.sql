@@ -443,8 +443,12 @@ select at_ms, versions, failed, made_before from :schema.commit_workspace_1($1::
 -- The state of a workspace, and entries of its log; without entries a row with the state. $1: its name. $2 to $5: ranges of paths, as in
 -- searchItems. $6: a key. $7 and $8: only versions between these. $9: only entries made until then. $10: how many, and $11: how many bytes of
 -- notes and values; the first may have more. found: how many were found, with those that are too many bytes.
-with w as materialized (select * from :schema.workspaces where name = $1::bytea)
-select w.version::text as newest, w.trimmed::text, e.version::text, path, kind, key, long_key, extract(epoch from at) * 1000 as at_ms, note, value,
+with w as materialized (
+  select w.*, (select l.at from :schema.workspace_log l where l.ws = w.ws and l.version <= $7::bigint order by l.version desc limit 1) as after_at
+    from :schema.workspaces w where name = $1::bytea
+)
+select w.version::text as newest, w.trimmed::text, extract(epoch from w.changed_at) * 1000 as changed_ms,
+       extract(epoch from w.after_at) * 1000 as after_ms, e.version::text, path, kind, key, long_key, extract(epoch from at) * 1000 as at_ms, note, value,
        found::integer
   from w left join (
          select f.*, count(*) over () as found, row_number() over () as place,

@@ -100,4 +100,5 @@ else
     if isFew and state > 1 then state = fromPrefixes() end
   end
 end
-return { state, found, bodies.named, digits(seen), below, digits(s.w), digits(s.t) }
+local read = redis.call("ZREVRANGEBYSCORE", log, digits(after), "-inf", "LIMIT", 0, 1)[1]
+return { state, found, bodies.named, digits(seen), below, digits(s.w), digits(s.t), digits(s.at), read and string.sub(read, -16, -2) or "0" }

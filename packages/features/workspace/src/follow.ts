@@ -33,6 +33,8 @@ export async function* follow(
   // A hundred agents that end together have one signal.
   if (signal !== undefined) setMaxListeners(0, signal);
   let after = since;
+  /** When the newest commit had been made as the log was read up to `after`. */
+  let readAtMs = Infinity;
   let pause = pauseMs.first;
   let failedAt: number | undefined;
   const isEnded = (): boolean => signal?.aborted === true;
@@ -47,15 +49,20 @@ export async function* follow(
       await sleep(ms, undefined, { signal: ends }).catch(() => undefined);
     const lookedAt = performance.now();
     try {
-      const { entries, more, version, trimmed } = await reads.log({ prefixes, after, limit: page });
+      const { entries, more, version, trimmed, changedAtMs, afterAtMs } = await reads.log({
+        ...{ prefixes, after, limit: page },
+      });
       failedAt = undefined;
-      if (after < trimmed || after > version) throw versionGone(name, after, trimmed, version);
+      // Times of commits never go down: an entry up to there that was made later is none of those that were read.
+      const isSetBack = after > version || afterAtMs > readAtMs;
+      if (after < trimmed || isSetBack) throw versionGone(name, after, trimmed, version);
       for (const entry of entries) {
         yield entry;
         if (looked.signal.aborted) return;
       }
       if (entries.length > 0) pause = pauseMs.first;
       after = more ? entries.at(-1)!.version : version;
+      readAtMs = changedAtMs;
       if (more) continue;
       await onReached?.(version);
       const long = pausing(news?.ofAllProcesses === true ? pauseMs.told : pause);

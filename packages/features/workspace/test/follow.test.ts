@@ -12,6 +12,10 @@ import { SharedReads } from "../src/sharedReads.ts";
 
 // How often readers look at a log.
 
+const empty: LogPage = {
+  ...{ version: 0, trimmed: 0, changedAtMs: 0, afterAtMs: 0 },
+  ...{ entries: [], more: false },
+};
 const never = new Promise<void>(() => undefined);
 const entry = (version: number): LoggedChange => ({
   ...{ namespace: [], key: `${version}`, version, atMs: 0, kind: "put" },
@@ -19,10 +23,7 @@ const entry = (version: number): LoggedChange => ({
 });
 
 /** Follows a log until it is stopped. */
-function following(
-  news: WorkspaceNews | undefined,
-  log: (query: LogQuery) => LogPage = () => ({ version: 0, trimmed: 0, entries: [], more: false }),
-) {
+function following(news: WorkspaceNews | undefined, log: (query: LogQuery) => LogPage = () => empty) {
   let looks = 0;
   const seen: number[] = [];
   const stop = new AbortController();
@@ -55,7 +56,7 @@ test("readers look as often if nobody tells of other processes, and seldom if al
   await new Promise<void>((resolve) => {
     const plain = following(undefined, () => {
       if (plain.looks() === 5) void plain.stop().then(resolve);
-      return { version: 0, trimmed: 0, entries: [], more: false };
+      return empty;
     });
   });
   const most = 1 + (performance.now() - startedAt) / 5000;
@@ -74,7 +75,7 @@ test("however many news there are, each entry comes once, and looks have pauses"
     if (reader.looks() % 2 === 0 && version < 20) version += 2;
     if (after === 20) done!();
     const entries = Array.from({ length: version - after }, (_, n) => entry(after + n + 1));
-    return { version, trimmed: 0, entries, more: false };
+    return { ...empty, version, entries };
   });
   await all;
   // The pause is 20 ms, and timers may be a little early.

@@ -184,7 +184,7 @@ describe.each(kinds)("news on %s", (_, { open, logged, orders, cut }) => {
     let left = 6;
     const log = async (): Promise<LogPage> => {
       if ((left -= 1) === 0) others.abort();
-      return { version: 0, trimmed: 0, entries: [], more: false };
+      return { version: 0, trimmed: 0, changedAtMs: 0, afterAtMs: 0, entries: [], more: false };
     };
     const workspaces = { log } as Partial<WorkspaceStorage> as WorkspaceStorage;
     const parts = { workspaces, reads: new SharedReads(workspaces, "idle"), name: "idle" } as Parts;

@@ -82,6 +82,13 @@ export interface WorkspaceState {
 
 /** What a tier found of a log. */
 export interface LogPage extends WorkspaceState {
+  /** When the newest commit was made, in milliseconds since 1970; 0 without one. No entry is newer. */
+  readonly changedAtMs: number;
+  /**
+   * When the newest entry of the log was made whose version isn't larger than {@link LogQuery.after}, whatever its namespace; 0 without one.
+   * Who has read the log up to there, and then saw an older {@link changedAtMs}, knows by it that the log was set back and written anew.
+   */
+  readonly afterAtMs: number;
   /** Fewer than the limit if their values are large: then at least one. */
   readonly entries: readonly LoggedChange[];
   /** Whether there may be more. */

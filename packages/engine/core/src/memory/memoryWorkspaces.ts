@@ -110,14 +110,16 @@ export class MemoryWorkspaces implements WorkspaceStorage {
 
   async log(name: string, query: LogQuery): Promise<LogPage> {
     return await this.#run("workspaces.log", () => {
-      const { log = [], version = 0, trimmed = 0 } = this.#workspaces.get(name) ?? {};
+      const { log = [], version = 0, trimmed = 0, atMs: changedAtMs = 0 } = this.#workspaces.get(name) ?? {};
       const { after = 0, before = Infinity, untilMs = Infinity, limit } = query;
       const { isMatch } = matching(query);
       const found = log.filter(
         (entry) => entry.version > after && entry.version < before && entry.atMs <= untilMs && isMatch(entry),
       );
       if (query.newestFirst === true) found.reverse();
-      return { version, trimmed, entries: found.slice(0, limit), more: found.length > limit };
+      const afterAtMs = log.findLast((entry) => entry.version <= after)?.atMs ?? 0;
+      const state = { version, trimmed, changedAtMs, afterAtMs };
+      return { ...state, entries: found.slice(0, limit), more: found.length > limit };
     });
   }
 

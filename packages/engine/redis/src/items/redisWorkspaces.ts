@@ -12,7 +12,6 @@ import type {
   ItemPage,
   WorkspaceNews,
   WorkspaceStorage,
-  WorkspaceState,
 } from "@stratigraph/core/tier";
 import type { Bytes } from "../checkpointKeys.ts";
 import type { NamedBlobs } from "../largeBlobs.ts";
@@ -43,8 +42,10 @@ type LogReply = [
   below: number,
   version: Buffer,
   trimmed: Buffer,
+  changedAtMs: Buffer,
+  afterAtMs: Buffer,
 ];
-type EntriesReply = [found: [Buffer, Body][], named: NamedBlobs];
+type EntriesReply = [found: [Buffer, Body][], named: NamedBlobs, trimmed: Buffer];
 type ItemsAtReply = [found: [Buffer, Body][], named: NamedBlobs, goesOn: number, from: Buffer];
 interface Window {
   readonly after: number;
@@ -101,42 +102,53 @@ export class RedisWorkspaces implements WorkspaceStorage {
     const ranges = ["i", "m"].flatMap((kind) => rangesOf(prefixes, kind));
     const address = key === undefined ? "" : encodeAddress({ namespace: prefixes[0]!, key });
     let { after = 0, before = lastVersion } = query;
-    let state: WorkspaceState | undefined;
+    let state: Pick<LogPage, "version" | "trimmed" | "changedAtMs"> | undefined;
+    let afterAtMs: number | undefined;
     const entries: LoggedChange[] = [];
     for (let pages = 1; ; pages += 1) {
       const args: (Bytes | number)[] = [after, Math.min(before, lastVersion), untilMs ?? ""];
       args.push(newestFirst ? 1 : 0, Math.max(1, limit - entries.length), address);
       args.push(prefixes.length, ...prefixes.map(encodeLabels), ...rangeArgs(ranges));
       const { reply, bodies } = await space.read<LogReply>("log", args, (reply) => reply[2]);
-      const [goesOn, found, , seen, below, version, trimmed] = reply;
+      const [goesOn, found, , seen, below, version, trimmed, changedAtMs, readAtMs] = reply;
+      afterAtMs ??= Number(readAtMs);
       for (const [entry, body] of found) entries.push(entryFrom(entry, body, bodies).entry);
       // What was committed since the first page is on none if the newest come first.
-      const first: WorkspaceState = state ?? { version: Number(version), trimmed: Number(trimmed) };
-      state = { version: newestFirst ? first.version : Number(version), trimmed: Number(trimmed) };
-      if (goesOn !== 2 || entries.length >= limit) return { ...state, entries, more: goesOn !== 0 };
+      const first: number = state?.version ?? Number(version);
+      state = {
+        ...{ version: newestFirst ? first : Number(version), trimmed: Number(trimmed) },
+        changedAtMs: Number(changedAtMs),
+      };
+      if (goesOn !== 2 || entries.length >= limit)
+        return { ...state, afterAtMs, entries, more: goesOn !== 0 };
       if (newestFirst) before = Number(seen);
       else after = Number(seen);
       if (key !== undefined || pages * 1000 < below) continue;
-      const window = { after, before: Math.min(before, first.version + 1), newestFirst };
-      entries.push(...(await this.#below(space, ranges, { ...window, untilMs }, limit - entries.length)));
-      return { ...first, trimmed: state.trimmed, entries, more: entries.length >= limit };
+      const window = { after, before: Math.min(before, first + 1), newestFirst, untilMs };
+      const rest = await this.#below(space, ranges, window, limit - entries.length);
+      entries.push(...rest.entries);
+      // All that was found was removed before it was read.
+      if (rest.more && entries.length === 0) continue;
+      return { ...state, ...rest, version: first, afterAtMs, entries };
     }
   }
 
-  /** Entries of ranges: looks at all that is in them. */
+  /** Entries of ranges: looks at all that is in them. `trimmed` is of after that: entries up to there may have been removed meanwhile. */
   async #below(
     space: Space,
     ranges: readonly ByteRange[],
     { after, before, newestFirst, untilMs = Infinity }: Window,
     limit: number,
-  ): Promise<LoggedChange[]> {
+  ): Promise<Pick<LogPage, "entries" | "more" | "trimmed">> {
+    let trimmed = 0;
     let best: number[] = [];
     const sort = (): void => {
       best.sort((one, other) => (newestFirst ? other - one : one - other));
       best = best.slice(0, limit);
     };
     for (const range of ranges) {
-      for await (const { entries } of space.entries(range, true)) {
+      for await (const { entries, trimmed: upTo } of space.entries(range, true)) {
+        trimmed = upTo;
         for (const entry of entries) {
           const version = versionOf(entry);
           if (version > after && version < before && timeOf(entry) <= untilMs) best.push(version);
@@ -154,8 +166,9 @@ export class RedisWorkspaces implements WorkspaceStorage {
         (reply) => reply[1],
       );
       for (const [entry, body] of reply[0]) found.push(entryFrom(entry, body, bodies).entry);
+      trimmed = Number(reply[2]);
     }
-    return found;
+    return { entries: found, more: best.length >= limit, trimmed };
   }
 
   async itemsAt(workspace: string, query: ItemsAtQuery): Promise<ItemPage> {

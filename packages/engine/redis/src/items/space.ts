@@ -12,6 +12,14 @@ const attempts = 3;
 /** Fetched bodies by version, where a script only named them. */
 export type Bodies = ReadonlyMap<string, Buffer>;
 
+interface SpacePage {
+  readonly entries: Buffer[];
+  readonly versions: Buffer[];
+  readonly newest: number;
+  /** Up to which version entries of the log may have been removed. */
+  readonly trimmed: number;
+}
+
 /** The store, or a workspace, of one prefix: keys in one slot, which lua/space.lua lists. */
 export class Space {
   readonly #connection: Connection;
@@ -63,15 +71,13 @@ export class Space {
   }
 
   /** Pages of all that is in a range: addresses with their versions, or entries of the log. */
-  async *entries(
-    [first, to]: ByteRange,
-    isLog: boolean,
-  ): AsyncGenerator<{ readonly entries: Buffer[]; readonly versions: Buffer[]; readonly newest: number }> {
+  async *entries([first, to]: ByteRange, isLog: boolean): AsyncGenerator<SpacePage> {
     let from = Buffer.concat([Buffer.from("["), first]);
     for (;;) {
       const args = [isLog ? 1 : 0, from, Buffer.concat([Buffer.from("("), to])];
-      const [entries, versions, newest] = (await this.run("spacePage", args)) as [Buffer[], Buffer[], Buffer];
-      yield { entries, versions, newest: Number(newest) };
+      const reply = (await this.run("spacePage", args)) as [Buffer[], Buffer[], Buffer, Buffer];
+      const [entries, versions, newest, trimmed] = reply;
+      yield { entries, versions, newest: Number(newest), trimmed: Number(trimmed) };
       if (entries.length < 1000) return;
       from = Buffer.concat([Buffer.from("("), entries.at(-1)!]);
     }

@@ -232,7 +232,7 @@ export function testWorkspaceTier(name: string, opening: () => Promise<Workspace
       const before = { after: ws.slice(0, -1), limit: 1 };
       expect(await tier.workspaces.list(before)).not.toEqual([ws]);
       expect(await tier.workspaces.log(ws, { prefixes: all, limit: 1 })).toEqual({
-        ...{ version: 0, trimmed: 0, entries: [], more: false },
+        ...{ version: 0, trimmed: 0, changedAtMs: 0, afterAtMs: 0, entries: [], more: false },
       });
       expect(await tier.workspaces.delete(ws, 0)).toBe(false);
       expect(await trim(tier, ws, 5)).toBe(0);
@@ -304,6 +304,40 @@ export function testWorkspaceTier(name: string, opening: () => Promise<Workspace
       const page = await tier.workspaces.log(ws, { prefixes: all, limit: 28 });
       expect(page.entries).toHaveLength(28);
       expect((await tier.workspaces.log(ws, { prefixes: all, limit: 5, newestFirst: true })).more).toBe(true);
+    });
+
+    test("a page of a log says when the newest commit was made, and the newest entry up to where it begins", async () => {
+      const { tier, other, ws } = await open();
+      const made: { readonly version: number; readonly atMs: number }[] = [];
+      for (let n = 0; n < 6; n += 1) {
+        const { versions, atMs } = await commit(n % 2 === 0 ? tier : other, ws, [
+          put([n % 3 === 0 ? "a" : "b"], `k${n}`, `${n}`),
+        ]);
+        made.push({ version: versions[0]!, atMs });
+        // The next one is of another millisecond.
+        for (const now = Date.now(); Date.now() < now + 2;);
+      }
+      const times = async (after: number, query: Partial<LogQuery> = {}) => {
+        const page = await tier.workspaces.log(ws, { prefixes: all, limit: 1, after, ...query });
+        return [page.changedAtMs, page.afterAtMs];
+      };
+      const newest = made.at(-1)!.atMs;
+      expect(await times(0)).toEqual([newest, 0]);
+      expect(await times(made[0]!.version - 1)).toEqual([newest, 0]);
+      for (const { version, atMs } of made) {
+        expect(await times(version)).toEqual([newest, atMs]);
+        expect(await times(version, { prefixes: [["a"]], limit: 100 })).toEqual([newest, atMs]);
+        expect(await times(version, { prefixes: [["nothing"]] })).toEqual([newest, atMs]);
+        expect(await times(version, { prefixes: [["a"]], key: "k0" })).toEqual([newest, atMs]);
+        expect(await times(version, { newestFirst: true, before: version })).toEqual([newest, atMs]);
+      }
+      expect(await times(Number.MAX_SAFE_INTEGER)).toEqual([newest, newest]);
+      await commit(other, ws, [{ namespace: ["a"], key: "k0", note: bytes("gone") }]);
+      await trim(tier, ws, made[3]!.version);
+      // The entry of made[3] stays: it says what its item is. Before the first that stays, there is none.
+      const [first] = await entriesOf(tier, ws);
+      expect((await times(made[3]!.version))[1]).toBe(made[3]!.atMs);
+      expect((await times(first!.version - 1))[1]).toBe(0);
     });
 
     test("large values come in pages that are smaller than asked", async () => {

@@ -1,0 +1,204 @@
+import type { TierSaver } from "@stratigraph/core";
+import { keepsWorkspaces } from "@stratigraph/core/internal";
+import { PostgresSaver } from "@stratigraph/postgres";
+import { RedisSaver } from "@stratigraph/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
+import { postgresBackups } from "../../../../test/setBack/postgresBackups.ts";
+import { redisBackups } from "../../../../test/setBack/redisBackups.ts";
+import { createWorkspace, type Workspace } from "../src/index.ts";
+
+// A backup is restored while readers live on: versions that they have seen are issued again, to other entries.
+
+const closing: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const close of closing.toReversed()) await close();
+});
+
+interface Storage {
+  open(): TierSaver;
+  mark(): Promise<unknown>;
+  setBack(mark: unknown): Promise<void>;
+}
+
+const storages: readonly (readonly [string, () => Promise<Storage>])[] = [
+  [
+    "PostgreSQL",
+    async () => {
+      const { url, drop } = await freshDatabase();
+      closing.push(drop);
+      const open = (): PostgresSaver => {
+        const saver = PostgresSaver.fromConnString(url);
+        closing.push(() => saver.end());
+        return saver;
+      };
+      await open().setup();
+      return { ...postgresBackups(url), open };
+    },
+  ],
+  [
+    "Redis",
+    async () => {
+      const { url, prefix } = await sharedRedis();
+      const client = new Redis(url);
+      closing.push(() => client.disconnect());
+      return { ...redisBackups(client, prefix), open: () => new RedisSaver({ client, prefix }) };
+    },
+  ],
+];
+
+/** Who reads a workspace: one that watches it, one that subscribes to a topic. What they saw, in order; and what ended them. */
+function readers(workspace: Workspace) {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const watched: string[] = [];
+  const messages: unknown[] = [];
+  let look: (() => void) | undefined;
+  const ended = async (reading: () => Promise<void>): Promise<unknown> => {
+    const error = await reading().then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    look?.();
+    return error;
+  };
+  const ends = [
+    ended(async () => {
+      for await (const event of workspace.watch({ since: 0, signal })) {
+        if ("key" in event) watched.push(event.key);
+        look?.();
+      }
+    }),
+    ended(async () => {
+      for await (const { body, ack } of workspace.topic("t").subscribe("s", { signal })) {
+        messages.push(body["n"]);
+        await ack();
+        look?.();
+      }
+    }),
+  ];
+  let isOver = false;
+  void Promise.race(ends).then(() => (isOver = true));
+  return {
+    watched,
+    messages,
+    /** Waits until both saw a put and a message, or one of them ends. */
+    until: async (key: string, n: unknown): Promise<void> => {
+      while (!isOver && !(watched.includes(key) && messages.includes(n)))
+        await new Promise<void>((resolve) => {
+          look = resolve;
+        });
+    },
+    /** What ended them. */
+    ends: async (): Promise<unknown[]> => await Promise.all(ends),
+    stop: async (): Promise<unknown[]> => {
+      stop.abort();
+      return await Promise.all(ends);
+    },
+  };
+}
+
+/** Lets two readers look no more once they have seen all up to a version. */
+function holding({ tier }: TierSaver, name: string, version: number) {
+  if (!keepsWorkspaces(tier)) throw new Error("no workspaces");
+  const { workspaces } = tier;
+  const log = workspaces.log.bind(workspaces);
+  let release!: () => void;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const held = new Promise<void>((resolve) => {
+    let count = 0;
+    workspaces.log = async (workspace, query) => {
+      if (workspace === name && query.after === version) {
+        count += 1;
+        if (count === 2) resolve();
+        await released;
+      }
+      return await log(workspace, query);
+    };
+  });
+  return { held, release };
+}
+
+async function write(workspace: Workspace, name: string, count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) {
+    await workspace.put(["a"], `${name} ${n}`, {});
+    await workspace.topic("t").publish({ n: `${name} ${n}` });
+  }
+}
+
+const names = (name: string) => (count: number) => Array.from({ length: count }, (_, n) => `${name} ${n}`);
+const [kept, lost] = [names("kept"), names("lost")];
+const gone: unknown = expect.objectContaining({
+  ...{ code: "VERSION_GONE", message: expect.stringContaining("its storage was set back") },
+});
+
+describe.each(storages)("a workspace on %s is set back", (_, opening) => {
+  let storage: Storage;
+  beforeAll(async () => {
+    storage = await opening();
+  });
+
+  for (const count of [1, 20])
+    test(`readers that look when ${count * 2} more entries were made end with VERSION_GONE`, async () => {
+      const [reader, writer] = [storage.open(), storage.open()];
+      const name = `held ${count}`;
+      const ws = createWorkspace(writer, name);
+      await write(ws, "kept", 5);
+      const mark = await storage.mark();
+      await write(ws, "lost", 8);
+      const version = await ws.version();
+      const { held, release } = holding(reader, name, version);
+      const reading = readers(createWorkspace(reader, name));
+      await held;
+      await storage.setBack(mark);
+      await write(ws, "new", count);
+      const isAbove = (await ws.version()) > version;
+      expect(isAbove).toBe(count > 8);
+      release();
+      expect(await reading.ends()).toEqual([gone, gone]);
+      expect(reading.messages).toEqual([...kept(5), ...lost(8)]);
+      expect(reading.watched).toEqual([...kept(5), ...lost(8)]);
+    });
+
+  test("readers that look all the time end so too", async () => {
+    const ws = createWorkspace(storage.open(), "live");
+    await write(ws, "kept", 2);
+    const mark = await storage.mark();
+    await write(ws, "lost", 3);
+    const reading = readers(createWorkspace(storage.open(), "live"));
+    await reading.until("lost 2", "lost 2");
+    await storage.setBack(mark);
+    await write(ws, "new", 20);
+    expect(await reading.ends()).toEqual([gone, gone]);
+  });
+
+  test("nothing else ends them: quiet commits, expiry, deletions, trims, forks, and a backup that lacks nothing", async () => {
+    const ws = createWorkspace(storage.open(), "busy");
+    const other = createWorkspace(storage.open(), "busy");
+    const reading = readers(createWorkspace(storage.open(), "busy"));
+    const versions: number[] = [];
+    for (let n = 0; n < 24; n += 1) {
+      await Promise.all([
+        write(ws, `a${n}`, 3),
+        write(other, `b${n}`, 3),
+        ws.put(["short"], `${n}`, {}, { ttl: "1ms" }),
+        ws.delete(["a"], `a${n - 1} 0`),
+        ws.lock(`${n % 2}`, {}, async () => undefined),
+      ]);
+      await ws.put(["a"], `last ${n}`, {});
+      await ws.topic("t").publish({ n });
+      await reading.until(`last ${n}`, n);
+      versions.push(await ws.version());
+      if (n > 1) await ws.trim(versions[n - 2]!);
+      if (n % 8 === 3) {
+        await ws.fork(`beside ${n}`);
+        await createWorkspace(storage.open(), `beside ${n}`).put(["beside"], `${n}`, {});
+        await ws.merge(`beside ${n}`);
+      }
+      if (n % 8 === 7) await storage.setBack(await storage.mark());
+    }
+    expect(await reading.stop()).toEqual([undefined, undefined]);
+    expect(reading.messages.filter((n) => typeof n === "number")).toEqual([...versions.keys()]);
+  });
+});
