@@ -55,22 +55,24 @@ function readers(workspace: Workspace) {
   const watched: string[] = [];
   const messages: unknown[] = [];
   let look: (() => void) | undefined;
-  const ended = async (reading: () => Promise<void>): Promise<unknown> => {
+  const over = new Set<string>();
+  const ended = async (who: string, reading: () => Promise<void>): Promise<unknown> => {
     const error = await reading().then(
       () => undefined,
       (reason: unknown) => reason,
     );
+    over.add(who);
     look?.();
     return error;
   };
   const ends = [
-    ended(async () => {
+    ended("watcher", async () => {
       for await (const event of workspace.watch({ since: 0, signal })) {
         if ("key" in event) watched.push(event.key);
         look?.();
       }
     }),
-    ended(async () => {
+    ended("subscriber", async () => {
       for await (const { body, ack } of workspace.topic("t").subscribe("s", { signal })) {
         messages.push(body["n"]);
         await ack();
@@ -78,20 +80,19 @@ function readers(workspace: Workspace) {
       }
     }),
   ];
-  let isOver = false;
-  void Promise.race(ends).then(() => (isOver = true));
   return {
     watched,
     messages,
-    /** Waits until both saw a put and a message, or one of them ends. */
+    /** Waits until each of them saw a put or a message, or ended. */
     until: async (key: string, n: unknown): Promise<void> => {
-      while (!isOver && !(watched.includes(key) && messages.includes(n)))
+      const isDone = (): boolean =>
+        (over.has("watcher") || watched.includes(key)) && (over.has("subscriber") || messages.includes(n));
+      while (!isDone())
         await new Promise<void>((resolve) => {
           look = resolve;
         });
     },
-    /** What ended them. */
-    ends: async (): Promise<unknown[]> => await Promise.all(ends),
+    /** Returns what ended them before. */
     stop: async (): Promise<unknown[]> => {
       stop.abort();
       return await Promise.all(ends);
@@ -156,7 +157,9 @@ describe.each(storages)("a workspace on %s is set back", (_, opening) => {
       const isAbove = (await ws.version()) > version;
       expect(isAbove).toBe(count > 8);
       release();
-      expect(await reading.ends()).toEqual([gone, gone]);
+      const last = `new ${count - 1}`;
+      await reading.until(last, last);
+      expect(await reading.stop()).toEqual([gone, gone]);
       expect(reading.messages).toEqual([...kept(5), ...lost(8)]);
       expect(reading.watched).toEqual([...kept(5), ...lost(8)]);
     });
@@ -170,7 +173,8 @@ describe.each(storages)("a workspace on %s is set back", (_, opening) => {
     await reading.until("lost 2", "lost 2");
     await storage.setBack(mark);
     await write(ws, "new", 20);
-    expect(await reading.ends()).toEqual([gone, gone]);
+    await reading.until("new 19", "new 19");
+    expect(await reading.stop()).toEqual([gone, gone]);
   });
 
   test("nothing else ends them: quiet commits, expiry, deletions, trims, forks, and a backup that lacks nothing", async () => {
