@@ -265,4 +265,13 @@ export const workspaceMutants: readonly Mutant[] = [
     replace: "names[0]!",
     tests: ["packages/features/workspace/test/locks.test.ts"],
   },
+  {
+    id: "ws28",
+    kind: "guard",
+    what: "a subscriber of a log that is gone stores how far it came there: in the new one it misses messages",
+    file: `${src}/topic.ts`,
+    find: "offset.forget();",
+    replace: "void 0;",
+    tests: ["packages/features/workspace/test/topics.test.ts"],
+  },
 ];

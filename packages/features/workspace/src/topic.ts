@@ -1,5 +1,5 @@
 import { checkedCount, checkOptions, kindOf, type OptionNames } from "@stratigraph/core/internal";
-import { InvalidOptionError } from "@stratigraph/core";
+import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
 import type { LoggedChange } from "@stratigraph/core/tier";
 import type { Access } from "./access.ts";
 import type { Author } from "./author.ts";
@@ -73,8 +73,12 @@ export class Topic {
         offset.given = entry.version;
         yield { ...(await this.#message(entry)), ack: async () => await offset.advance(entry.version) };
       }
+    } catch (error) {
+      // What was passed belongs to a log that isn't there any more.
+      if (StratigraphError.is(error, "VERSION_GONE")) offset.forget();
+      throw error;
     } finally {
-      // What isn't known of the place now is looked for by the next subscription.
+      // What can't be stored now is looked at again by the next subscription.
       await offset.store().catch(() => {});
     }
   }
@@ -140,6 +144,10 @@ class Offset {
     if (this.#reached === 0 || this.given > this.#reached) return;
     this.#passed = version;
     if (performance.now() - this.#storedAt >= storedEveryMs) await this.store();
+  }
+
+  forget(): void {
+    this.#passed = 0;
   }
 
   /** Stores what was passed. */

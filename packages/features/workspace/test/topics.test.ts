@@ -27,7 +27,7 @@ function open() {
     // What follows from the look asks nobody else.
     for (let turns = 0; turns < 10; turns += 1) await new Promise((resolve) => setImmediate(resolve));
   };
-  return { ws, topic: ws.topic("tasks"), stored, looked };
+  return { tier, ws, topic: ws.topic("tasks"), stored, looked };
 }
 
 test("a subscriber that has nothing to do stores now and then how far it came: what is trimmed until there is no loss for it", async () => {
@@ -95,4 +95,24 @@ test("what isn't acknowledged comes again, however long ago it was given", async
   await topic.publish({ n: 3 });
   await waiting;
   await lazy.return(undefined);
+});
+
+test("what was passed in a log that is gone isn't stored in the one that begins anew", async () => {
+  const { tier, ws, topic, stored, looked } = open();
+  await topic.publish({ n: 1 });
+  const dies = topic.subscribe("quiet");
+  const { value: first } = (await dies.next()) as { value: Message };
+  await first.ack();
+  const waiting = dies.next();
+  await ws.put(["plans"], "hotel", {});
+  await looked();
+  const acknowledged = await stored();
+  // As after a restored backup.
+  const log = tier.workspaces.log.bind(tier.workspaces);
+  tier.workspaces.log = async (name, query) => ({ ...(await log(name, query)), version: 0 });
+  await topic.publish({ n: 2 });
+  await expect(waiting).rejects.toMatchObject({ code: "VERSION_GONE" });
+  tier.workspaces.log = log;
+  expect(await stored()).toBe(acknowledged);
+  expect((await topic.subscribe("quiet").next()).value).toMatchObject({ body: { n: 2 } });
 });
