@@ -24,7 +24,7 @@ export const newsMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a reader of a busy workspace looks without a pause",
     file: "packages/features/workspace/src/follow.ts",
-    find: "if (rest > 0) await pausing(rest);",
+    find: "if (rest > 0) await sleep(rest, ends);",
     replace: "",
     tests: follow,
     name: "looks have pauses",

@@ -9,6 +9,7 @@ export { isLogged, keepsWorkspaces } from "./contract/workspaces.ts";
 export { News, type NewsWire } from "./contract/news.ts";
 export { configOf, validId } from "./saver/address.ts";
 export { answerWithin, endsWithin } from "./contract/answerWithin.ts";
+export { eitherSignal, signalWithin } from "./contract/eitherSignal.ts";
 export { inParallel } from "./contract/inParallel.ts";
 export { CallGate } from "./contract/callGate.ts";
 export { Calls, type Traffic } from "./contract/calls.ts";

@@ -90,7 +90,6 @@ export async function forkWorkspace(from: Parts, to: Parts, at: number | undefin
     if (changes.length === itemsPerCommit) await write();
   }
   if (changes.length > 0) await write();
-  refuseTrimmed(from, await stateOf(from), version);
   const { version: ours } = await stateOf(to);
   await putUnlogged(to, markOf(from.name), { version, nth: 1 });
   await putUnlogged(from, markOf(to.name), { version: ours, nth: 0 });

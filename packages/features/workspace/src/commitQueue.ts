@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { StratigraphError } from "@stratigraph/core";
+import { sleep } from "@stratigraph/core/internal";
 import type { Commit, CommitResult, WorkspaceStorage } from "@stratigraph/core/tier";
 
 /** How many commits, and about how many bytes of values, go to the storage together. */

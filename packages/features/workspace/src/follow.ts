@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import { StratigraphError } from "@stratigraph/core";
+import { eitherSignal, sleep } from "@stratigraph/core/internal";
 import type { LoggedChange, WorkspaceState } from "@stratigraph/core/tier";
 import type { Parts } from "./parts.ts";
 import type { Prefixes } from "./workspaceItems.ts";
@@ -40,13 +40,9 @@ export async function* follow(
   const isEnded = (): boolean => signal?.aborted === true;
   while (!isEnded()) {
     const looked = new AbortController();
-    const ends = looked.signal;
-    const onAbort = (): void => looked.abort();
-    signal?.addEventListener("abort", onAbort);
+    const { signal: ends, release } = eitherSignal(looked.signal, signal);
     // Begun before the look, so that what is committed between the two isn't waited for.
     const news = workspaces.changed?.(name, ends);
-    const pausing = async (ms: number): Promise<void> =>
-      await sleep(ms, undefined, { signal: ends }).catch(() => undefined);
     const lookedAt = performance.now();
     try {
       const { entries, more, version, trimmed, changedAtMs, afterAtMs } = await reads.log({
@@ -58,26 +54,26 @@ export async function* follow(
       if (after < trimmed || isSetBack) throw versionGone(name, after, trimmed, version);
       for (const entry of entries) {
         yield entry;
-        if (looked.signal.aborted) return;
+        if (ends.aborted) return;
       }
       if (entries.length > 0) pause = pauseMs.first;
       after = more ? entries.at(-1)!.version : version;
       readAtMs = changedAtMs;
       if (more) continue;
       await onReached?.(version);
-      const long = pausing(news?.ofAllProcesses === true ? pauseMs.told : pause);
+      const long = sleep(news?.ofAllProcesses === true ? pauseMs.told : pause, ends);
       await (news === undefined ? long : Promise.race([long, news.come]));
       const rest = lookedAt + pauseMs.least - performance.now();
-      if (rest > 0) await pausing(rest);
+      if (rest > 0) await sleep(rest, ends);
       pause = Math.min(pause * 2, pauseMs.longest);
     } catch (error) {
       if (!StratigraphError.is(error) || !error.retryable) throw error;
       failedAt ??= performance.now();
       if (performance.now() - failedAt > patienceMs) throw error;
-      await sleep(pauseMs.longest, undefined, { signal }).catch(() => {});
+      await sleep(pauseMs.longest, signal);
     } finally {
       looked.abort();
-      signal?.removeEventListener("abort", onAbort);
+      release();
     }
   }
 }

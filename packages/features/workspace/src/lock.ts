@@ -5,6 +5,7 @@ import {
   checkOptions,
   kindOf,
   Renewal,
+  signalWithin,
   sleep,
   validId,
   waitMsOf,
@@ -110,36 +111,20 @@ export async function withLock<T>(
   );
   if (names.length === 0) throw new InvalidOptionError("keys", "no keys", "Name at least one lock.");
   const waitMs = waitMsOf("waitFor", waitFor);
-  const waiting = waitingOf(waitMs, signal);
+  if (signal !== undefined) setMaxListeners(0, signal);
+  const waiting = signalWithin(waitMs, signal);
   // Those of this process who want the same ask one at a time. Who wants a part of it may get that before.
   const endTurn = await parts.lockTurns.take(JSON.stringify(names.toSorted()), waiting.signal);
   try {
     if (endTurn === undefined)
       throw signal?.aborted === true ? signal.reason : await lockedError(parts, names, waitMs);
     const held = await take(parts, agent, names, ttlMs, waitMs, waiting.signal, signal);
-    waiting.end();
+    waiting.release();
     return await holding(parts, held, ttlMs, signal, work);
   } finally {
-    waiting.end();
+    waiting.release();
     endTurn?.();
   }
-}
-
-/** Until when to wait: a signal that is aborted after a time, or with another one. */
-function waitingOf(waitMs: number, signal: AbortSignal | undefined): { signal: AbortSignal; end(): void } {
-  if (signal !== undefined) setMaxListeners(0, signal);
-  const ending = new AbortController();
-  const abort = (): void => ending.abort();
-  const timer = setTimeout(abort, waitMs);
-  signal?.addEventListener("abort", abort, { once: true });
-  if (signal?.aborted === true) abort();
-  return {
-    signal: ending.signal,
-    end: () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
-    },
-  };
 }
 
 /** Runs work under locks that were taken, and gives them back. */

@@ -1,5 +1,5 @@
 import { InvalidAddressError, InvalidOptionError, type Tier } from "@stratigraph/core";
-import { keepsLocks, LockTurns, sleep } from "@stratigraph/core/internal";
+import { eitherSignal, keepsLocks, LockTurns, signalWithin, sleep } from "@stratigraph/core/internal";
 import type { LockState } from "@stratigraph/core/tier";
 import { ThreadBusyError } from "../errors.ts";
 import type { ServedSaver } from "../servedSaver.ts";
@@ -54,9 +54,7 @@ export async function withThread<T>(
     );
   signal?.throwIfAborted();
   const beganMs = performance.now();
-  const waiting = new AbortController();
-  const timer = setTimeout(() => waiting.abort(), waitMs);
-  const ending = eitherSignal(waiting.signal, signal);
+  const ending = signalWithin(waitMs, signal);
   const turns = turnsOf.get(tier) ?? new LockTurns();
   turnsOf.set(tier, turns);
   const endTurn = await turns.take(threadId, ending.signal);
@@ -72,7 +70,7 @@ export async function withThread<T>(
       );
       signal?.throwIfAborted();
       if (!state.held) throw busy();
-      clearTimeout(timer);
+      ending.release();
       const held = eitherSignal(lock.signal, signal);
       try {
         return await work({ threadId, token: state.token, signal: held.signal });
@@ -83,7 +81,6 @@ export async function withThread<T>(
       await lock.giveBack();
     }
   } finally {
-    clearTimeout(timer);
     ending.release();
     endTurn?.();
   }
@@ -101,33 +98,4 @@ async function taken(
     if (state.held || ending.aborted) return state;
     await sleep(pauseMs * (0.5 + Math.random() / 2), ending);
   }
-}
-
-/** A signal that fires when one of two does. */
-interface EitherSignal {
-  readonly signal: AbortSignal;
-  /** Stops listening to the two. */
-  release(): void;
-}
-
-/**
- * As `AbortSignal.any`, for a signal that is handed to others. Node keeps a signal that `any` made for as long as somebody listens to it,
- * and LangGraph doesn't stop listening when a run ends, so that each run would stay in memory.
- */
-function eitherSignal(first: AbortSignal, second: AbortSignal | undefined): EitherSignal {
-  if (second === undefined) return { signal: first, release: () => undefined };
-  const controller = new AbortController();
-  const both = [first, second];
-  const fire = (): void => {
-    const fired = both.find(({ aborted }) => aborted);
-    if (fired !== undefined) controller.abort(fired.reason);
-  };
-  for (const signal of both) signal.addEventListener("abort", fire);
-  fire();
-  return {
-    signal: controller.signal,
-    release: () => {
-      for (const signal of both) signal.removeEventListener("abort", fire);
-    },
-  };
 }
