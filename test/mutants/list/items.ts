@@ -408,4 +408,14 @@ export const itemMutants: readonly Mutant[] = [
     tests: memory,
     name: "that only PostgresStore",
   },
+  {
+    id: "it72",
+    kind: "guard",
+    what: "a commit whose answer was lost is made twice on PostgreSQL",
+    file: "packages/engine/postgres/src/items/postgresWorkspaces.ts",
+    find: "[...values, isRepeat], [...values, true]",
+    replace: "[...values, isRepeat], [...values, false]",
+    tests: ["packages/engine/postgres/test/workspaces.test.ts"],
+    name: "a commit whose answer was lost",
+  },
 ];

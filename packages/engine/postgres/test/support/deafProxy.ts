@@ -6,8 +6,11 @@ export interface DeafProxy {
   readonly url: string;
   /** Answers lost so far. */
   readonly lost: () => number;
-  /** The next `count` statements reach the server, which does them; their answers, and the connection, are lost. */
-  loseAnswers(count: number): void;
+  /**
+   * The next `count` statements reach the server, which does them; their answers, and the connection, are lost.
+   * @param having only statements that have this text
+   */
+  loseAnswers(count: number, having?: string): void;
   /** Forwards nothing in either direction and closes nothing. New connections are accepted and get no answer. */
   silence(): void;
   /** New connections work again. Older ones stay silent for ever ("lost"), or get what was held back ("kept"). */
@@ -25,6 +28,7 @@ export async function startDeafProxy(target: string): Promise<DeafProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let toLose = 0;
+  let wanted = "";
   let lost = 0;
   /** What is to be done once the wire is back, in order; undefined while it is there. */
   let held: (() => void)[] | undefined;
@@ -52,7 +56,7 @@ export async function startDeafProxy(target: string): Promise<DeafProxy> {
     client.on("data", (chunk) =>
       forward(() => {
         // The login comes before the first ReadyForQuery; 'X' is a good-bye.
-        if (loggedIn && !losing && toLose > 0 && chunk[0] !== 0x58) {
+        if (loggedIn && !losing && toLose > 0 && chunk[0] !== 0x58 && chunk.includes(wanted)) {
           toLose -= 1;
           losing = true;
         }
@@ -78,7 +82,7 @@ export async function startDeafProxy(target: string): Promise<DeafProxy> {
   return {
     url: url.href,
     lost: () => lost,
-    loseAnswers: (count) => (toLose = count),
+    loseAnswers: (count, having = "") => ([toLose, wanted] = [count, having]),
     silence: () => (held ??= []),
     restore: (before) => {
       const waiting = held ?? [];
