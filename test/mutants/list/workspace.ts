@@ -274,4 +274,23 @@ export const workspaceMutants: readonly Mutant[] = [
     replace: "void 0;",
     tests: ["packages/features/workspace/test/topics.test.ts"],
   },
+  {
+    id: "ws29",
+    kind: "guard",
+    what: "an item below a label such as an e-mail address can be written and not read",
+    file: `${src}/itemReads.ts`,
+    find: "const [item] = await store.batch([{ namespace, key }]);",
+    replace: "const item = await store.get(namespace, key);",
+    tests,
+    name: "labels that LangGraph's store refuses",
+  },
+  {
+    id: "ws30",
+    kind: "guard",
+    what: "a mark without a version is the beginning: a fork from it is empty",
+    file: `${src}/workspace.ts`,
+    find: "name === this.name && version !== undefined",
+    replace: "name === this.name",
+    tests,
+  },
 ];

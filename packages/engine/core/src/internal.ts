@@ -1,7 +1,12 @@
 // For the packages that are released together with this one. Not versioned: anything may change in a patch.
 export { retentionNames } from "./maintenance/retentionOptions.ts";
 export { keepsItems, type StoreItems } from "./contract/items.ts";
-export { checkedAddress, checkedCount, checkedLabels } from "./items/checkedOperations.ts";
+export {
+  checkedAddress,
+  checkedCount,
+  checkedLabels,
+  checkSearchOptions,
+} from "./items/checkedOperations.ts";
 export type { ItemCoder, ItemValue } from "./items/itemCoder.ts";
 export { TierStore } from "./items/tierStore.ts";
 export { ttlOf, type ItemTtl } from "./items/ttl.ts";

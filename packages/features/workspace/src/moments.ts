@@ -1,5 +1,5 @@
 import { InvalidOptionError, type Duration } from "@stratigraph/core";
-import { checkedCount, checkOptions, waitMsOf } from "@stratigraph/core/internal";
+import { checkedCount, checkOptions, kindOf, waitMsOf } from "@stratigraph/core/internal";
 import type { ItemAddress, LogPage } from "@stratigraph/core/tier";
 import { isMade } from "./commitQueue.ts";
 import { versionGone } from "./follow.ts";
@@ -43,6 +43,8 @@ export async function trimLog(parts: Parts, before: number | Date, options: Trim
     const { found, ...rest } = await until(parts, "before", before.getTime() - 1);
     [last, page] = [found, rest];
   } else {
+    if (before === undefined)
+      throw new InvalidOptionError("before", kindOf(before), "Pass a version or a Date.");
     const version = checkedCount("before", before, 0);
     page = await parts.workspaces.log(parts.name, { ...newest, before: version });
     last = Math.min(version - 1, page.version);

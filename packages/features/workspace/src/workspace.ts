@@ -24,6 +24,7 @@ import { forkWorkspace, mergeWorkspaces, type MergedItems, type MergeItemsOption
 import { Board } from "./board.ts";
 import type { ChangeOptions } from "./changeOptions.ts";
 import { type Access, inboxNamespace, topicNamespace, type RoleOptions } from "./access.ts";
+import { readsOf, type ItemReads } from "./itemReads.ts";
 import { trimLog, versionAt, type TrimOptions } from "./moments.ts";
 import { checkedName } from "./names.ts";
 import { noteText, type Author } from "./author.ts";
@@ -85,11 +86,8 @@ export interface WorkspaceMark {
 }
 
 /** A workspace as it was. */
-export interface PastWorkspace {
+export interface PastWorkspace extends ItemReads {
   readonly version: number;
-  get(namespace: string[], key: string): Promise<WorkspaceItem | null>;
-  search(namespacePrefix: string[], options?: Parameters<TierStore["search"]>[1]): Promise<WorkspaceItem[]>;
-  listNamespaces(options?: Parameters<TierStore["listNamespaces"]>[0]): Promise<string[][]>;
 }
 
 /** A commit that was made. */
@@ -109,6 +107,7 @@ export class Workspace {
   readonly #access: Access;
   readonly #agent: string | undefined;
   readonly #store: TierStore;
+  readonly #reads: ItemReads;
 
   /** @internal Use {@link createWorkspace}. */
   constructor(parts: Parts, access: Access, agent: string | undefined) {
@@ -119,6 +118,7 @@ export class Workspace {
       this.#changeAll(changes),
     );
     this.#store = this.#storeOver(items);
+    this.#reads = readsOf(this.#store);
   }
 
   get name(): string {
@@ -136,20 +136,17 @@ export class Workspace {
   }
 
   async get(namespace: string[], key: string): Promise<WorkspaceItem | null> {
-    return (await this.#store.get(namespace, key)) as WorkspaceItem | null;
+    return await this.#reads.get(namespace, key);
   }
 
   /** As LangGraph's store. */
-  async search(
-    namespacePrefix: string[],
-    options?: Parameters<TierStore["search"]>[1],
-  ): Promise<WorkspaceItem[]> {
-    return (await this.#store.search(namespacePrefix, options)) as WorkspaceItem[];
+  async search(...args: Parameters<ItemReads["search"]>): Promise<WorkspaceItem[]> {
+    return await this.#reads.search(...args);
   }
 
   /** As LangGraph's store. */
-  async listNamespaces(options?: Parameters<TierStore["listNamespaces"]>[0]): Promise<string[][]> {
-    return await this.#store.listNamespaces(options);
+  async listNamespaces(...args: Parameters<ItemReads["listNamespaces"]>): Promise<string[][]> {
+    return await this.#reads.listNamespaces(...args);
   }
 
   /**
@@ -335,13 +332,8 @@ export class Workspace {
   /** The items as they were at a version, a time or a mark of this workspace. @throws StratigraphError "VERSION_GONE" */
   async at(when: number | Date | WorkspaceMark): Promise<PastWorkspace> {
     const version = await versionAt(this.#parts, this.#momentOf(when));
-    const store = this.#storeOver(new PastItems(this.#parts, version, this.#access.read));
-    return {
-      version,
-      get: async (namespace, key) => (await store.get(namespace, key)) as WorkspaceItem | null,
-      search: async (prefix, options) => (await store.search(prefix, options)) as WorkspaceItem[],
-      listNamespaces: async (options) => await store.listNamespaces(options),
-    };
+    const past = new PastItems(this.#parts, version, this.#access.read);
+    return { version, ...readsOf(this.#storeOver(past)) };
   }
 
   /** Messages that all subscribers of a topic get. */
@@ -420,7 +412,7 @@ export class Workspace {
   #momentOf(when: number | Date | WorkspaceMark): number | Date {
     if (typeof when === "number" || when instanceof Date) return when;
     const { name, version } = Object(when) as Partial<WorkspaceMark>;
-    if (name === this.name) return version!;
+    if (name === this.name && version !== undefined) return version;
     const advice = `Pass a version, a Date, or a mark of workspace ${JSON.stringify(this.name)}.`;
     throw new InvalidOptionError("at", name ?? kindOf(when), advice);
   }

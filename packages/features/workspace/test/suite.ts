@@ -319,6 +319,30 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
       await expect(lesser.put(["facts"], "k", {})).rejects.toMatchObject({ code: "ACCESS_DENIED" });
     });
 
+    test("labels that LangGraph's store refuses in its own calls are read as they are written", async () => {
+      const { ws } = await open();
+      const [mail, time] = [
+        ["users", "anna@mail.org"],
+        ["a:b", "12:30"],
+      ];
+      await ws.put(mail!, "k", { n: 1 });
+      await ws.update(time!, "k", () => ({ n: 2 }));
+      expect((await ws.get(mail!, "k"))!.value).toEqual({ n: 1 });
+      expect(await ws.update(mail!, "k", (value) => ({ n: Number(value!["n"]) + 2 }))).toMatchObject({
+        value: { n: 3 },
+      });
+      expect((await ws.search(time!)).map(({ value }) => value)).toEqual([{ n: 2 }]);
+      expect(await ws.listNamespaces({ prefix: ["users"] })).toEqual([mail]);
+      expect(await ws.listNamespaces({ suffix: ["12:30"], maxDepth: 1 })).toEqual([["a:b"]]);
+      const past = await ws.at(await ws.version());
+      expect((await past.get(mail!, "k"))!.value).toEqual({ n: 3 });
+      expect(await past.search(time!)).toHaveLength(1);
+      expect((await past.listNamespaces()).toSorted()).toEqual([time, mail]);
+      expect(await ws.as("reader", { read: [mail!] }).get(mail!, "k")).not.toBeNull();
+      await ws.board("v1.2").add("task", { what: "work" });
+      expect(await ws.board("v1.2").work(() => ({}))).toMatchObject({ key: "task", status: "done" });
+    });
+
     test("values that are read are frozen in development, so a change in place is named", async () => {
       const { ws } = await open({ freeze: true });
       await ws.put(["a"], "k", { list: [{ n: 1 }] });
@@ -630,6 +654,13 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
         [() => all(ws.topic("t").subscribe("s", { from: "last" as never })), "from"],
         [() => ws.lock([], {}, () => {}), "keys"],
         [() => ws.at(new Date(Number.NaN)), "at"],
+        [() => ws.at({ name: ws.name } as never), "at"],
+        [() => ws.fork("f", { at: { name: ws.name } as never }), "at"],
+        [() => ws.trim(undefined as never), "before"],
+        [() => ws.get([""], "k"), "namespace"],
+        [() => ws.search(["a", ""]), "namespacePrefix"],
+        [() => ws.search([], { mode: "vector" } as never), "mode"],
+        [() => ws.listNamespaces({ prefix: [1] as never }), "matchConditions[0].path"],
         [() => ws.lock(5 as never, {}, () => {}), "keys"],
         [() => ws.put(["a"], "k", {}, { lock: { checks: [] } as never }), "lock"],
         [async () => ws.fork("a\0b"), "name"],
