@@ -21,8 +21,9 @@ const LAYERS: Record<string, string[]> = {
   journal: ["core", "branch"],
   workspace: ["core", "branch", "journal"],
   "cli/operations": ["core", "branch", "journal", "migrate", "workspace"],
-  "cli/inspector": ["core", "cli/operations"],
-  "cli/terminal": ["core", "cli/inspector", "cli/operations", "stratigraph"],
+  "cli/inspector": ["core", "cli/mcp", "cli/operations"],
+  "cli/mcp": ["core", "branch", "journal", "workspace", "cli/operations"],
+  "cli/terminal": ["core", "cli/inspector", "cli/mcp", "cli/operations", "stratigraph"],
   testing: ["core"],
   stratigraph: ["core", "branch", "migrate", "postgres", "redis", "s3", "tiered"],
 };
@@ -116,7 +117,7 @@ function layerOf({ package: name, path }: Pick<Source, "package" | "path">): str
   const [, , , folder, room = ""] = path.split("/");
   if (name !== "cli") return name;
   if (folder === "page") return "cli/inspector";
-  return ["operations", "inspector"].includes(room) ? `cli/${room}` : "cli/terminal";
+  return ["operations", "inspector", "mcp"].includes(room) ? `cli/${room}` : "cli/terminal";
 }
 
 test("there are sources to look at", () => {

@@ -84,16 +84,16 @@ export function versionGone(
   since: number,
   trimmed: number,
   version: number,
+  restored = since >= trimmed,
 ): StratigraphError {
-  const why =
-    since < trimmed
-      ? `its log was trimmed up to ${trimmed}`
-      : `its newest version is ${version}: it was deleted, or its storage was set back`;
+  const why = !restored
+    ? `its log was trimmed up to ${trimmed}`
+    : `its newest version is ${version}: it was deleted, or its storage was set back`;
   return new StratigraphError(
     "VERSION_GONE",
     `Workspace ${JSON.stringify(workspace)} can't tell what came after version ${since}: ${why}. Read its items as they are, and go on from ` +
       `there: watch({ since: await workspace.version() }), or subscribe(…, { from: "first" }) to what is still there.`,
-    { workspace, since, trimmed, version },
+    { workspace, since, trimmed, version, restored },
   );
 }
 

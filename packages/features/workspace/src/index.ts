@@ -10,6 +10,8 @@ export type { TrimOptions } from "./moments.ts";
 export type { Step } from "./steps.ts";
 export type { Message, SubscribeOptions, Topic } from "./topic.ts";
 export type {
+  ChangesOptions,
+  ChangesPage,
   LogOptions,
   PastWorkspace,
   Transacted,

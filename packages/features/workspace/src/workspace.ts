@@ -29,6 +29,7 @@ import { trimLog, versionAt, type TrimOptions } from "./moments.ts";
 import { checkedName } from "./names.ts";
 import { noteText, type Author } from "./author.ts";
 import { isMade } from "./commitQueue.ts";
+import { readChanges } from "./changesPage.ts";
 import { freeze } from "./freeze.ts";
 import { follow, versionGone } from "./follow.ts";
 import { checksOf, heldLocks, withLock, type HeldLock, type Lock, type LockOptions } from "./lock.ts";
@@ -68,6 +69,31 @@ export type Transacted =
       /** The steps whose item has another version than they ask for, by their places, and these items as they are. */
       readonly conflicts: readonly { readonly step: number; readonly current: WorkspaceItem | null }[];
     };
+
+/** Which page of a log to read. */
+export interface ChangesOptions {
+  /** The `cursor` of the page before. */
+  readonly cursor?: string | undefined;
+  /** Instead of a cursor: only what came after this version. Default: from the first change that is still there. */
+  readonly since?: number | undefined;
+  /** Only items of namespaces that begin with these labels, and no messages. */
+  readonly prefix?: readonly string[] | undefined;
+  /** How many changes at most, up to 1000. Default: 100. */
+  readonly limit?: number | undefined;
+  /** The page ends before the change with which its values, as JSON, are longer than this, in bytes; the first change is always in it. */
+  readonly maxBytes?: number | undefined;
+}
+
+/** A page of a log. */
+export interface ChangesPage {
+  readonly changes: readonly WorkspaceEvent[];
+  /** All changes up to this version were read. */
+  readonly version: number;
+  /** Where the next page begins, also when there is nothing more yet. By it a restored backup is noticed, which a version doesn't show. */
+  readonly cursor: string;
+  /** Whether there may be more now. */
+  readonly more: boolean;
+}
 
 /** Which part of a log to read. */
 export interface LogOptions {
@@ -274,6 +300,35 @@ export class Workspace {
       }
       after = entries.at(-1)?.version ?? after;
     }
+  }
+
+  /**
+   * A page of the log, oldest first, for readers that keep their place in it elsewhere. Without `since` and `cursor` the pages begin with the
+   * first change that is still there, so that by their end they have told every item that exists, even of a trimmed log.
+   * @throws StratigraphError "VERSION_GONE"; its `data.restored` says whether the storage was set back
+   */
+  async changes(options: ChangesOptions = {}): Promise<ChangesPage> {
+    checkOptions("changes", options, {
+      ...{ cursor: true, since: true, prefix: true, limit: true, maxBytes: true },
+    });
+    const { cursor, since, prefix } = options;
+    const [limit, maxBytes] = [options.limit ?? 100, options.maxBytes ?? Infinity];
+    if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
+      throw new InvalidOptionError("limit", limit, "Pass a whole number from 1 to 1000.");
+    if (cursor !== undefined && since !== undefined)
+      throw new InvalidOptionError("since", since, "Pass a cursor or a version, not both.");
+    const page = await readChanges(this.#parts, this.#logged(prefix), cursor, since, limit);
+    const changes: WorkspaceEvent[] = [];
+    let bytes = 0;
+    for (const entry of page.entries) {
+      if (!this.#isTold(entry, prefix)) continue;
+      const event = await this.#event(entry);
+      if ("value" in event) bytes += Buffer.byteLength(JSON.stringify(event.value));
+      if (bytes > maxBytes && changes.length > 0)
+        return { changes, ...page.until(entry.version - 1), more: true };
+      changes.push(event);
+    }
+    return { changes, ...page.until(page.upTo), more: page.more };
   }
 
   /**
