@@ -1,6 +1,6 @@
 // long file: the front of all calls
 import { InvalidOptionError } from "@stratigraph/core";
-import { checkOptions } from "@stratigraph/core/internal";
+import { checkCallOptions, checkDeclared, checkToolName, optionsOf } from "./calls/checkCallOptions.ts";
 import type { CallOutcome } from "./calls/plannedCall.ts";
 import { Compensations } from "./calls/compensations.ts";
 import { currentCall, type CurrentCall } from "./calls/currentCall.ts";
@@ -26,7 +26,6 @@ import { askedId, taskOf, type Task } from "./langgraph/taskConfig.ts";
 import { wrapModel, type ModelLike } from "./langgraph/wrapModel.ts";
 import { throwAgain } from "./langgraph/throwAgain.ts";
 import { isWrapped, wrapTool, type ToolLike } from "./langgraph/wrapTool.ts";
-import { ownPrefix } from "./log/ownCalls.ts";
 import type { CallOptions, ToolOptions } from "./options.ts";
 
 /** A call that plain code makes. */
@@ -119,13 +118,10 @@ export abstract class CallFront {
         );
       checkCallOptions(`tools.${name}`, optionsOf(own));
     }
-    for (const { name } of tools)
-      if (optionsOf(options[name]).effects === undefined)
-        throw new InvalidOptionError(
-          `tools.${name}`,
-          options[name],
-          'Say what a repetition of it would do: "none" for reads, "idempotent" where it takes an idempotency key, "once" for what must not happen twice.',
-        );
+    for (const { name, metadata } of tools) {
+      const { annotations } = Object(metadata) as { annotations?: unknown };
+      checkDeclared(`tools.${name}`, options[name], annotations);
+    }
     return tools.map((tool) => {
       const own = optionsOf(options[tool.name]);
       this.#versions.set(tool.name, own.version ?? null);
@@ -289,10 +285,6 @@ async function valueOf(outcome: CallOutcome, task: Task, tool: string): Promise<
   return result.kind === "value" ? result.value : undefined;
 }
 
-function optionsOf(options: ToolOptions | undefined): CallOptions {
-  return typeof options === "string" ? { effects: options } : (options ?? {});
-}
-
 /** @throws InvalidOptionError */
 function checkTools(tools: readonly ToolLike[]): void {
   if (!Array.isArray(tools)) throw new InvalidOptionError("tools", tools, "Pass a list of tools.");
@@ -308,31 +300,4 @@ function checkTools(tools: readonly ToolLike[]): void {
     if (isWrapped(tool))
       throw new InvalidOptionError("tools", name, "It was wrapped already. Pass the tool itself.");
   }
-}
-
-/** @throws InvalidOptionError */
-function checkToolName(field: string, name: unknown): void {
-  if (typeof name !== "string" || name === "")
-    throw new InvalidOptionError(field, name, "Name what is called.");
-  if (name.startsWith(ownPrefix))
-    throw new InvalidOptionError(field, name, `Names that begin with ${ownPrefix} are the journal's own.`);
-}
-
-/** @throws InvalidOptionError */
-function checkCallOptions(where: string, options: CallOptions): void {
-  checkOptions<CallOptions>(where, options, {
-    effects: true,
-    version: true,
-    certain: true,
-    reconcile: true,
-    compensate: true,
-  });
-  const { effects, version, ...functions } = Object(options) as CallOptions;
-  if (effects !== undefined && effects !== "none" && effects !== "idempotent" && effects !== "once")
-    throw new InvalidOptionError(`${where}.effects`, effects, 'Use "none", "idempotent" or "once".');
-  if (version !== undefined && typeof version !== "string")
-    throw new InvalidOptionError(`${where}.version`, version, "Pass text.");
-  for (const [name, given] of Object.entries(functions))
-    if (given !== undefined && typeof given !== "function")
-      throw new InvalidOptionError(`${where}.${name}`, given, "Pass a function.");
 }

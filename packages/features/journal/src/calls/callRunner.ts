@@ -374,7 +374,14 @@ export class CallRunner {
         this.#notBegun.delete(request.call);
         ending = await runAs(current, request.where.task, () => endingOf(work));
       } catch (error) {
-        await this.#outcomes.failure(planned, seq, error, !began || (await isCertain(planned, error)));
+        const certain = !began || (await isCertain(planned, error));
+        await this.#outcomes.failure(
+          planned,
+          seq,
+          error,
+          certain,
+          (Object(error) as { told?: unknown }).told,
+        );
         throw error;
       }
       const told = toldFailure(planned, ending.value);

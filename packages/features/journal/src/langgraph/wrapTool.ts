@@ -9,6 +9,8 @@ import { throwAgain } from "./throwAgain.ts";
 /** What a wrapped tool must have. Tools of langchain and of MCP adapters have it. */
 export interface ToolLike {
   readonly name: string;
+  /** The adapters of MCP put the server's annotations there. */
+  readonly metadata?: unknown;
   invoke(input: never, config?: never): Promise<unknown>;
 }
 

@@ -112,11 +112,11 @@ export class Replay extends CallFront {
   }
 
   /** Recorded calls that the replayed runs didn't make. */
-  unused(): readonly { readonly tool: string; readonly args: unknown }[] {
+  unused(): readonly { readonly tool: string; readonly args: unknown; readonly where: Where }[] {
     return this.#recording
       .all()
       .filter(({ state }) => !this.#asked.has(state.call))
-      .map(shown);
+      .map((call) => ({ ...shown(call), where: call.state.where }));
   }
 
   /**

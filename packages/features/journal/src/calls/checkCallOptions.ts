@@ -1,0 +1,64 @@
+import { InvalidOptionError } from "@stratigraph/core";
+import { checkOptions } from "@stratigraph/core/internal";
+import { ownPrefix } from "../log/ownCalls.ts";
+import type { CallOptions, ToolOptions } from "../options.ts";
+
+export function optionsOf(options: ToolOptions | undefined): CallOptions {
+  return typeof options === "string" ? { effects: options } : (options ?? {});
+}
+
+/**
+ * Checks whether somebody said what a repetition of a tool would do.
+ * @param annotations what the MCP server of the tool says about it
+ * @throws InvalidOptionError
+ */
+export function checkDeclared(where: string, options: ToolOptions | undefined, annotations: unknown): void {
+  if (optionsOf(options).effects !== undefined) return;
+  const proposal = proposedEffects(annotations);
+  throw new InvalidOptionError(
+    where,
+    options,
+    'Say what a repetition of it would do: "none" for reads, "idempotent" where it takes an idempotency key, "once" for what must not happen twice.' +
+      (proposal === undefined
+        ? ""
+        : ` Its MCP server proposes ${proposal}. Nothing proves that: write it down if you agree.`),
+  );
+}
+
+/** The effects that a tool's MCP annotations propose, and which of them do; undefined if they say nothing. */
+function proposedEffects(annotations: unknown): string | undefined {
+  const { readOnlyHint, idempotentHint, destructiveHint } = Object(annotations) as Record<string, unknown>;
+  if (readOnlyHint === true) return '"none" (readOnlyHint: true)';
+  if (idempotentHint === true) return '"idempotent" (idempotentHint: true)';
+  const hints = Object.entries({ readOnlyHint, idempotentHint, destructiveHint });
+  const given = hints.filter(([, hint]) => typeof hint === "boolean");
+  if (given.length === 0) return undefined;
+  return `"once" (${given.map(([name, hint]) => `${name}: ${String(hint)}`).join(", ")})`;
+}
+
+/** @throws InvalidOptionError */
+export function checkToolName(field: string, name: unknown): void {
+  if (typeof name !== "string" || name === "")
+    throw new InvalidOptionError(field, name, "Name what is called.");
+  if (name.startsWith(ownPrefix))
+    throw new InvalidOptionError(field, name, `Names that begin with ${ownPrefix} are the journal's own.`);
+}
+
+/** @throws InvalidOptionError */
+export function checkCallOptions(where: string, options: CallOptions): void {
+  checkOptions<CallOptions>(where, options, {
+    effects: true,
+    version: true,
+    certain: true,
+    reconcile: true,
+    compensate: true,
+  });
+  const { effects, version, ...functions } = Object(options) as CallOptions;
+  if (effects !== undefined && effects !== "none" && effects !== "idempotent" && effects !== "once")
+    throw new InvalidOptionError(`${where}.effects`, effects, 'Use "none", "idempotent" or "once".');
+  if (version !== undefined && typeof version !== "string")
+    throw new InvalidOptionError(`${where}.version`, version, "Pass text.");
+  for (const [name, given] of Object.entries(functions))
+    if (given !== undefined && typeof given !== "function")
+      throw new InvalidOptionError(`${where}.${name}`, given, "Pass a function.");
+}

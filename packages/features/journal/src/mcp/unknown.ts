@@ -1,0 +1,112 @@
+import { StratigraphError } from "@stratigraph/core";
+import type { Digest } from "../identity/fingerprint.ts";
+import type { McpJournal } from "./options.ts";
+import { asResult, requestIn, textResult, type McpContext } from "./server.ts";
+
+/** A call whose outcome is unknown, as the journal's error describes it. */
+interface UnknownOutcome {
+  readonly threadId: string;
+  readonly fingerprint: Digest;
+  readonly tool: string;
+}
+
+/** The call that an error says nobody knows about; undefined for other errors. */
+export function unknownIn(error: unknown): UnknownOutcome | undefined {
+  return error instanceof StratigraphError && error.code === "AMBIGUOUS_OUTCOME"
+    ? (error.data as unknown as UnknownOutcome)
+    : undefined;
+}
+
+/** The error for a client that made a call whose outcome is unknown. */
+export function unknownResult(unknown: UnknownOutcome, message: string): object {
+  const { threadId, fingerprint, tool } = unknown;
+  const command = `npx stratigraph answer ${quoted(threadId)} ${fingerprint.slice(0, 12)}`;
+  const text =
+    `Nobody knows whether a call of ${JSON.stringify(tool)} with these arguments happened, and it isn't made again until a person has found out. ` +
+    `Don't call it in another way. The person answers: ${command} happened --result '{"content":[{"type":"text","text":"…"}]}' --author … ` +
+    `if it happened, ${command} not-happened --author … if it certainly didn't. A repetition under the same name then gets the result, or ` +
+    `runs; one without a name is a call of its own. ${message}`;
+  return {
+    ...textResult(text),
+    isError: true,
+    _meta: { "dev.stratigraph/unknown": { thread: threadId, call: fingerprint } },
+  };
+}
+
+/** Quotes text for a shell. */
+function quoted(text: string): string {
+  return /^[\w.-]+$/.test(text) && !text.startsWith("-") ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The prefix of the names of questions, which end with the call's fingerprint. */
+const prefix = "dev.stratigraph/outcome/";
+
+/** Whether a client can show a form to its user. Generation 1 of the SDK can't stop a call for a question. */
+export function canElicit(server: object, context: McpContext): boolean {
+  if (context.mcpReq === undefined) return false;
+  const declared = Object(context.mcpReq.envelope) as Record<string, unknown>;
+  const { server: low } = server as { server?: { getClientCapabilities?(): unknown } };
+  const capabilities =
+    declared["io.modelcontextprotocol/clientCapabilities"] ?? low?.getClientCapabilities?.();
+  const { elicitation } = Object(capabilities) as { elicitation?: { form?: unknown; url?: unknown } };
+  // A client that names no mode has forms.
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+}
+
+/** The result by which a tool asks the client's user whether a call happened. */
+export function questionFor({ fingerprint, tool }: UnknownOutcome): object {
+  return {
+    resultType: "input_required",
+    inputRequests: {
+      [`${prefix}${fingerprint}`]: {
+        method: "elicitation/create",
+        params: {
+          mode: "form",
+          message: `Nobody knows whether this call of ${JSON.stringify(tool)} happened: it began, and no outcome was recorded. Find out first. Did it happen?`,
+          requestedSchema: {
+            type: "object",
+            properties: {
+              happened: { type: "boolean", title: "It happened" },
+              result: { type: "string", title: "Its result, if it happened" },
+            },
+            required: ["happened"],
+          },
+        },
+      },
+    },
+  };
+}
+
+/**
+ * Records the answers that came with a request to questions about calls whose outcome was unknown.
+ * @returns the result of a call that happened; undefined if the call is to be made
+ * @throws StratigraphError "LOCKED"
+ */
+export async function takeAnswer(
+  journal: McpJournal,
+  threadId: string,
+  context: McpContext,
+): Promise<unknown> {
+  for (const [name, given] of Object.entries(requestIn(context).inputResponses ?? {})) {
+    if (!name.startsWith(prefix)) continue;
+    const { action, content } = Object(given) as { action?: unknown; content?: unknown };
+    const { happened, result } = Object(content) as { happened?: unknown; result?: unknown };
+    if (action !== "accept" || typeof happened !== "boolean") continue;
+    const value = typeof result === "string" && result !== "" ? asResult(result) : asResult(undefined);
+    const author = `client ${context.http?.authInfo?.clientId ?? ""}`.trim();
+    try {
+      await journal.resolve?.(name.slice(prefix.length), {
+        threadId,
+        happened,
+        author,
+        ...(happened ? { result: value } : {}),
+      });
+    } catch (error) {
+      // Somebody else answered meanwhile: the call's record says what.
+      if (error instanceof StratigraphError && ["NOT_FOUND", "INVALID_OPTION"].includes(error.code)) continue;
+      throw error;
+    }
+    if (happened) return value;
+  }
+  return undefined;
+}
