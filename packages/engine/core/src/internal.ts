@@ -91,6 +91,7 @@ export { rewindMark, rewindTask } from "./operations/rewindMark.ts";
 export { subgraphTip, type Tip } from "./operations/subgraphTip.ts";
 export { matches, metadataTerms, snapshotTerm } from "./encode/metadataTerms.ts";
 export type { ReadThrough, ReadThroughStorage } from "./saver/readThrough.ts";
+export { runMetadataPrefix } from "./saver/runMetadata.ts";
 export { remembering } from "./saver/remembering.ts";
 export {
   archivesThreads,

@@ -6,6 +6,7 @@ export { diffValues } from "./diffValues.ts";
 export { Lanes } from "./lanes.ts";
 export { readPoint } from "./readPoint.ts";
 export { readDeltaValues } from "./readValues.ts";
+export { readReflog } from "./reflog.ts";
 export { taskStates } from "./taskStates.ts";
 export { sameValue } from "./plainValue.ts";
 export { unionValues } from "./unionValues.ts";

@@ -77,6 +77,7 @@ import { checkPruneOptions, type PruneOptions } from "../operations/pruneOptions
 import { reencrypt, type ReencryptOptions, type ReencryptReport } from "../operations/reencrypt.ts";
 import { matches, metadataTerms } from "../encode/metadataTerms.ts";
 import { runIdOf } from "./runIdOf.ts";
+import { withRunMetadata } from "./runMetadata.ts";
 import type { ReadThrough } from "./readThrough.ts";
 import { StoredWaits, patienceOf, type StoredOptions } from "./storedWaits.ts";
 import { ThreadTags, type Tags } from "./threadTags.ts";
@@ -338,6 +339,7 @@ export class TierSaver extends BaseCheckpointSaver {
     notes: Notes | undefined,
   ): Promise<RunnableConfig> {
     const checkpoint = checkedPut(given, metadata, newVersions);
+    const stored = withRunMetadata(config, metadata);
     if (notes !== undefined) Object.assign(notes, { checkpointId: checkpoint.id, step: metadata.step });
     const at: Address = { ...namespaceOf(config), checkpointId: validId("checkpoint.id", checkpoint.id) };
     const parentId = checkpointIdOf(config);
@@ -345,7 +347,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#lineage.puts(at, parentId, checkpoint, metadata);
     try {
       const runId = runIdOf(config, metadata);
-      const put = { checkpoint, metadata, newVersions, runId };
+      const put = { checkpoint, metadata: stored, newVersions, runId };
       const appending = this.#append(config, at, parentId, put, notes);
       this.#waits.began(at, appending);
       const appended = await appending;
