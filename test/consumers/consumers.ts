@@ -43,6 +43,7 @@ const tools = {
   bun: "@oven/bun-linux-x64@1.4.5",
   esbuild: "esbuild@0.28.2",
   jest: "jest@30.5.2",
+  mcp: ["@langchain/mcp-adapters@1.1.4", "@modelcontextprotocol/server@2.4.0"],
   next: ["next@16.4.6", "react@19", "react-dom@19"],
   typescript: ["typescript@5.9.3", "@types/node@20"],
   yarn: "@yarnpkg/cli-dist@4.18.1",
@@ -109,6 +110,7 @@ function application(context: Context): Promise<Project> {
       tools.jiti,
       tools.esbuild,
       tools.jest,
+      ...tools.mcp,
       ...tools.next,
       ...tools.typescript,
     );
@@ -267,6 +269,16 @@ export const consumers: Record<string, Consumer> = {
       }
     }
     return `${Object.keys(remembered).join(", ")} remember in another process, on ${kinds.join(", ")}`;
+  },
+
+  async mcp(context) {
+    const project = await application(context);
+    // The folder takes a while to open, so one generation is enough for it: the tests of the journal have the other.
+    await Promise.all([
+      project.run("node", ["mcp.mjs", "1", ".calls"]),
+      project.run("node", ["mcp.mjs", "2"]),
+    ]);
+    return "a server that is killed in mid-call, of both generations of the SDK, and LangChain's adapters: paid once";
   },
 
   async yarn(context) {

@@ -46,7 +46,8 @@ if (!existsSync(join(folder, ".stratigraph")))
   fail("There is no folder .stratigraph after the README's code.");
 
 // Not in the README: what a stranger's editor brings. It makes the guides' TypeScript programs runnable, too.
-await step("npm", ["install", ...quiet, "typescript@5.9.3", "@types/node@20"], 5);
+const mcp = ["@modelcontextprotocol/server@2", "@modelcontextprotocol/client@2", "zod@4"];
+await step("npm", ["install", ...quiet, "typescript@5.9.3", "@types/node@20", ...mcp], 5);
 const programs = guidePrograms();
 if (programs.length === 0) fail("No guide has a whole program.");
 writeFileSync(join(folder, "main.mts"), code);

@@ -192,4 +192,13 @@ export const mcpCallsMutants: readonly Mutant[] = [
     replace: "if (optionsOf(options).effects !== undefined || annotations !== undefined) return;",
     tests,
   },
+  {
+    id: "mw21",
+    kind: "guard",
+    what: "the error about a foreign server's tool doesn't tell what the server proposes",
+    file: `${src}/callFront.ts`,
+    find: "options[name], annotations)",
+    replace: "options[name], undefined)",
+    tests: ["packages/features/journal/test/mcp/foreignTools.test.ts"],
+  },
 ];

@@ -53,7 +53,7 @@ export type Reconciled<R = unknown> =
 export interface CallOptions {
   /**
    * What a repetition would do. Default for `journal.run` and `batch`: "once". For a tool it is required: what an MCP server says about its
-   * own tools is a hint, and doesn't count.
+   * own tools is a proposal, which the error names, and doesn't count.
    */
   readonly effects?: Effects | undefined;
   /** Part of the calls' identity: if it changes, they are new calls. Default: none. */
