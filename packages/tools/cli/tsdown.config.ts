@@ -6,6 +6,7 @@ const entry = {
   index: "src/index.ts",
   bin: "src/bin.ts",
   inspector: "src/inspector/index.ts",
+  mcp: "src/mcp/index.ts",
   operations: "src/operations/index.ts",
 };
 

@@ -139,5 +139,6 @@ export {
   type EnvironmentConfig,
   type GraphSource,
   type JournalKeys,
+  type McpToken,
   type StratigraphConfig,
 } from "./settings/stratigraphConfig.ts";

@@ -133,6 +133,7 @@ export class TierSaver extends BaseCheckpointSaver {
   #maintenance: Maintenance | undefined;
   readonly #running = new Set<Repeated>();
   readonly #tags: ThreadTags;
+  readonly #options: SaverOptions;
   readonly #keys: KeyGuard | undefined;
   #readThrough: ReadThrough | undefined;
 
@@ -141,6 +142,7 @@ export class TierSaver extends BaseCheckpointSaver {
     checkTier("tier", tier, true);
     const resolved = resolveOptions(options);
     super(resolved.serde);
+    this.#options = options;
     this.tier = tier;
     this.#conflict = resolved.conflict;
     this.#onConflict = resolved.onConflict;
@@ -169,6 +171,11 @@ export class TierSaver extends BaseCheckpointSaver {
     checkOptions<object>("setup of this saver", options, {});
     await this.tier.setup?.();
     await this.checkKeys();
+  }
+
+  /** A saver with this one's options, except those of maintenance, over a part of its tier. @internal */
+  over(part: Tier): TierSaver {
+    return new TierSaver(part, { ...this.#options, deleteAfter: undefined });
   }
 
   /** For `setup` of subclasses. @param options `write` false: missing check values aren't stored */

@@ -36,6 +36,22 @@ function schemaOf(z: typeof Zod) {
         error: "expected the name of one of journal.keys",
       })
       .optional(),
+    mcp: z
+      .strictObject({
+        tools: z.array(z.string()).optional(),
+        tokens: z
+          .array(
+            z.strictObject({
+              name: z.string().min(1, "expected a name"),
+              token: z.string().min(1, "expected a token"),
+              allow: effects.optional(),
+              threads: z.array(z.string()).min(1, "expected beginnings of thread ids").optional(),
+              workspaces: z.array(z.string()).optional(),
+            }),
+          )
+          .optional(),
+      })
+      .optional(),
   } satisfies { readonly [Name in keyof Required<EnvironmentConfig>]: Zod.ZodType };
   const environment = z.strictObject({ ...shape, checkpointer: checkpointer.optional() });
   return z.strictObject({

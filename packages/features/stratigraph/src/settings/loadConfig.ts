@@ -38,10 +38,11 @@ export interface LoadedConfig {
   readonly checkpointer: CheckpointerConfig | string;
   /** Graphs by name: a file and what it exports, separated by the last colon. */
   readonly graphs: Readonly<Record<string, string>>;
-  /** What each front may do; for the inspector, what it can be made to allow. */
+  /** What each front may do; for the inspector and the MCP server, what they can be made to allow. */
   readonly allow: Readonly<Record<"cli" | "inspector" | "mcp", readonly Access[]>>;
   readonly redact: readonly string[];
   readonly journal: JournalKeys | undefined;
+  readonly mcp: NonNullable<EnvironmentConfig["mcp"]>;
 }
 
 /**
@@ -201,7 +202,7 @@ function complete(
   origin: string,
   folder: string,
   environment: string | undefined,
-  { checkpointer, graphs = {}, allow = {}, redact = [], journal }: EnvironmentConfig,
+  { checkpointer, graphs = {}, allow = {}, redact = [], journal, mcp = {} }: EnvironmentConfig,
 ): LoadedConfig {
   const paths = Object.entries(graphs).map(([name, graph]) => [
     name,
@@ -216,10 +217,11 @@ function complete(
     allow: {
       cli: allow.cli ?? everything,
       inspector: allow.inspector ?? allow.cli ?? everything,
-      mcp: allow.mcp ?? ["read"],
+      mcp: allow.mcp ?? allow.cli ?? everything,
     },
     redact,
     journal,
+    mcp,
   };
 }
 

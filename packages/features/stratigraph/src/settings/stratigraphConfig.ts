@@ -13,8 +13,8 @@ export interface EnvironmentConfig {
   /** Compiled graphs by name, for what has to run one. Default: those of the langgraph.json beside the config file. */
   readonly graphs?: Readonly<Record<string, GraphSource>> | undefined;
   /**
-   * What each front may do. Default: everything on the command line, only "read" over MCP. The inspector reads; of its other allowed
-   * effects, it has only those that `--allow` names. Its default is that of the command line.
+   * What each front may do. Default: everything. The inspector and the MCP server read; of their other allowed effects, they have only
+   * those that `--allow` names. Their default is that of the command line.
    */
   readonly allow?:
     | {
@@ -27,6 +27,28 @@ export interface EnvironmentConfig {
   readonly redact?: readonly string[] | undefined;
   /** The keys that the application's journal signs with (its option `sign`), to verify trails and to answer questions. Default: none. */
   readonly journal?: JournalKeys | undefined;
+  /** The MCP server's clients over HTTP, and what it offers them. Default: no clients but those who have the inspector's token. */
+  readonly mcp?:
+    | {
+        readonly tokens?: readonly McpToken[] | undefined;
+        /** Names of the operations that are offered as tools, at most 15. Default: 11 that read, and 4 more with `--allow write`. */
+        readonly tools?: readonly string[] | undefined;
+      }
+    | undefined;
+}
+
+/** A bearer token of an MCP client, and what it opens. */
+export interface McpToken {
+  /** Who uses it, for the audit and as the author of changes in workspaces: "support-bot". */
+  readonly name: string;
+  /** At least 16 characters that nobody can guess: ASCII without spaces. */
+  readonly token: string;
+  /** What it may do, of what the server allows. Default: only "read". */
+  readonly allow?: readonly Access[] | undefined;
+  /** Beginnings of the ids of the threads that it may use: `["acme/"]`. Default: all threads. */
+  readonly threads?: readonly string[] | undefined;
+  /** Names of the workspaces that it may use. Default: all of them, or none if `threads` is given. */
+  readonly workspaces?: readonly string[] | undefined;
 }
 
 /** Secrets by name, and the name of the one that signs: what `createJournal` takes as `sign`. */

@@ -5,12 +5,13 @@ import { answerOperation, offered } from "./api/operations.ts";
 import { answerValue } from "./api/value.ts";
 import { Events } from "./events/events.ts";
 import { Watcher } from "./events/watcher.ts";
-import { protectedResponse, refuseForeign, refuseStrangers } from "./guards/guard.ts";
+import { hasToken, protectedResponse, refuseForeign, refuseStrangers } from "./guards/guard.ts";
 import { randomToken } from "./guards/token.ts";
 import { checkInspectorOptions, type InspectorOptions } from "./options.ts";
 import { answerPage, builtPage } from "./page/answerPage.ts";
 import { Running } from "./running.ts";
 import { sharedContext } from "./sharedContext.ts";
+import type { Mcp } from "../mcp/index.ts";
 import type { Access, Operation } from "../operations/index.ts";
 import { version } from "../version.ts";
 
@@ -53,6 +54,8 @@ export function createInspector(options: InspectorOptions): Inspector {
     throw new HttpError(404, new StratigraphError("NOT_FOUND", "There is nothing at this address."));
   });
 
+  let mcp: Promise<Mcp> | undefined;
+  const mcpOf = (): Promise<Mcp> => (mcp ??= openMcp(options));
   const app = new Hono();
   app.use(async ({ req }, next) => {
     refuseForeign(req.raw, hosts);
@@ -63,6 +66,10 @@ export function createInspector(options: InspectorOptions): Inspector {
     c.header("cache-control", "no-store");
   });
   app.route("/api", api);
+  app.all(
+    "/mcp",
+    async ({ req }) => await (await mcpOf()).fetch(req.raw, { trusted: hasToken(req.raw, token) }),
+  );
   app.get("*", ({ req }) => answerPage(new URL(req.url).pathname, pageFolder));
   app.notFound(() => new Response("Only GET is answered here.\n", { status: 405 }));
   app.onError((error) => {
@@ -76,8 +83,20 @@ export function createInspector(options: InspectorOptions): Inspector {
     end: () => {
       running.end();
       events.end();
+      void mcp?.then((made) => made.end());
     },
   };
+}
+
+/** Loads the MCP server when it is first asked for: it takes a third of a second. */
+async function openMcp({
+  mcp = {},
+  token: _token,
+  pageFolder: _folder,
+  ...options
+}: InspectorOptions): Promise<Mcp> {
+  const { createMcp } = await import("../mcp/index.ts");
+  return createMcp({ ...options, ...mcp });
 }
 
 /** The first data that the page asks for. They are answered while the storage is down, too. */

@@ -1,5 +1,6 @@
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
+import type { McpOptions } from "../mcp/index.ts";
 import type { Context, Access } from "../operations/index.ts";
 import { Redaction } from "../operations/values/redaction.ts";
 
@@ -21,6 +22,8 @@ export interface InspectorOptions {
   readonly redact?: readonly string[] | undefined;
   /** The keys that journals are signed with, as in the context of operations. Default: none. */
   readonly sign?: Context["sign"];
+  /** Clients of the MCP server at `/mcp`, what it offers, and who hears of their calls. Default: who has the inspector's token. */
+  readonly mcp?: Pick<McpOptions, "allow" | "tokens" | "tools" | "audit"> | undefined;
   /** The folder in which relative paths begin. Default: the current one. */
   readonly cwd?: string | undefined;
   /** The storage's name, for people, without a password. Default: `origin`. */
@@ -44,6 +47,7 @@ const names: OptionNames<InspectorOptions> = {
   graph: true,
   redact: true,
   sign: true,
+  mcp: true,
   cwd: true,
   storage: true,
   origin: true,

@@ -46,5 +46,5 @@ export class Running {
 
 /** The error for requests after the inspector was ended. */
 function ended(): StratigraphError {
-  return new StratigraphError("CLOSED", "The inspector was ended. Start it again.");
+  return new StratigraphError("CLOSED", "This server was ended. Start it again.");
 }

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import type { Access } from "../operations/index.ts";
-import { InvalidOptionError, StratigraphError, type LoadedConfig } from "stratigraph";
+import type { LoadedConfig } from "stratigraph";
+import { allowedEffects, allowFlag, effectsOf } from "./allowed.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
+import { auditTo } from "./mcp.ts";
 import { Interruption } from "./interruption.ts";
 import { openBrowser } from "./openBrowser.ts";
 import { openContext } from "./openContext.ts";
@@ -44,7 +46,7 @@ export function addInspect(program: Command, terminal: Terminal, ended: (code: E
     .option(
       "--allow <effects>",
       "what the page may do besides reading: write, destroy, or both with a comma between",
-      (text: string, before: readonly string[] = []) => [...before, ...text.split(",")],
+      allowFlag,
     )
     .option("--open", "open the page in the browser")
     .helpGroup("Look:")
@@ -56,18 +58,17 @@ export function addInspect(program: Command, terminal: Terminal, ended: (code: E
 }
 
 async function serve(flags: InspectFlags, settings: Settings, terminal: Terminal): Promise<ExitCode> {
-  const asked = effectsOf(flags.allow ?? []);
   const interruption = new Interruption(terminal, () => undefined);
   const opened = await openContext({
     terminal,
     settings,
-    effect: asked.includes("write") ? "write" : "read",
+    effect: effectsOf(flags.allow ?? []).includes("write") ? "write" : "read",
     signal: interruption.signal,
     progress: () => undefined,
   });
   try {
     const config = await opened.config();
-    const allow = allowed(asked, settings, config);
+    const allow = allowedEffects("inspector", flags.allow, settings, config);
     const { context } = opened;
     const { inspect } = await import("../inspector/index.ts");
     const inspector = await inspect({
@@ -80,6 +81,11 @@ async function serve(flags: InspectFlags, settings: Settings, terminal: Terminal
       storage: storageName(config),
       origin: config.origin,
       allow,
+      mcp: {
+        ...config.mcp,
+        allow: allow.filter((effect) => config.allow.mcp.includes(effect)),
+        audit: auditTo(settings, terminal),
+      },
       onError: (error) => report(error, settings, terminal),
       ...(flags.port === undefined ? {} : { port: flags.port }),
       ...(flags.host === undefined ? {} : { host: flags.host }),
@@ -100,42 +106,6 @@ async function serve(flags: InspectFlags, settings: Settings, terminal: Terminal
   }
 }
 
-/** @throws InvalidOptionError */
-function effectsOf(allow: readonly string[]): Access[] {
-  const asked = new Set<Access>(["read"]);
-  for (const text of allow.map((each) => each.trim())) {
-    if (!Object.hasOwn(rights, text))
-      throw new InvalidOptionError(
-        "allow",
-        text,
-        "Write --allow write, --allow destroy, or --allow write,destroy.",
-      );
-    asked.add(text as Access);
-  }
-  return [...asked];
-}
-
-/** Returns `asked` if all of it is allowed. @throws StratigraphError "ACCESS_DENIED" */
-function allowed(
-  asked: readonly Access[],
-  { readOnly }: Settings,
-  { allow, origin }: LoadedConfig,
-): readonly Access[] {
-  for (const effect of asked) {
-    const by =
-      readOnly === true && effect !== "read"
-        ? "--read-only or STRATIGRAPH_READ_ONLY is set"
-        : allow.inspector.includes(effect)
-          ? undefined
-          : `allow.inspector in ${origin} lacks it`;
-    if (by !== undefined)
-      throw new StratigraphError("ACCESS_DENIED", `The inspector can't be allowed to ${effect}: ${by}.`, {
-        operation: "inspect",
-      });
-  }
-  return asked;
-}
-
 async function announce(
   url: string,
   allow: readonly Access[],
@@ -149,6 +119,11 @@ async function announce(
   const may = allow.map((effect) => rights[effect]).join(", ");
   await writeLine(stderr, `The page shows ${storageName(config)}. It may ${may}.`);
   if (allow.length === 1) await writeLine(stderr, "To let it change threads, too: --allow write.");
+  const { origin, hash } = new URL(url);
+  await writeLine(
+    stderr,
+    `MCP clients: ${origin}/mcp, with the header Authorization: Bearer ${hash.replace("#token=", "")}`,
+  );
   await writeLine(stderr, "Whoever has the address may use it. Ctrl-C ends it.");
 }
 

@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { operations, type Group, type Operation } from "../operations/index.ts";
 import { addInit } from "./init.ts";
 import { addInspect } from "./inspect.ts";
+import { addMcp } from "./mcp.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { explain, explainToProgram } from "./explain.ts";
 import { flagsOf, withFlags } from "./flags.ts";
@@ -67,6 +68,7 @@ function programOf(terminal: Terminal, ended: (code: ExitCode) => void): Command
   addSettings(program);
   for (const operation of operations) addOperation(program, operation, terminal, ended);
   addInspect(program, terminal, ended);
+  addMcp(program, terminal, ended);
   addInit(program, terminal, ended);
   return program;
 }

@@ -67,21 +67,21 @@ function parsed(name: string, text: string): unknown {
   }
 }
 
-/** A request's body. Stops reading if it is larger than {@link mostBodyBytes}. */
-async function bodyText({ body, headers }: Request): Promise<string> {
-  if (Number(headers.get("content-length") ?? 0) > mostBodyBytes) throw tooLarge();
+/** A request's body. Stops reading if it is larger. @throws HttpError 413 */
+export async function bodyText({ body, headers }: Request, mostBytes = mostBodyBytes): Promise<string> {
+  if (Number(headers.get("content-length") ?? 0) > mostBytes) throw tooLarge(mostBytes);
   if (body === null) return "";
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
-    if (bytes > mostBodyBytes) throw tooLarge();
+    if (bytes > mostBytes) throw tooLarge(mostBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function tooLarge(): HttpError {
-  const message = `The body of the request has more than ${mostBodyBytes / 2 ** 20} MB. Send less at once, or use the command line.`;
+function tooLarge(mostBytes: number): HttpError {
+  const message = `The body of the request has more than ${mostBytes / 2 ** 20} MB. Send less at once, or use the command line.`;
   return new HttpError(413, new StratigraphError("INVALID_OPTION", message, { field: "body" }));
 }

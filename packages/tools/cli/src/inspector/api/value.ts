@@ -50,8 +50,8 @@ function inputOf(request: Request): z.output<typeof input> {
   throw new InvalidOptionError(path.join(".") || "query", "something else", `${message}.`);
 }
 
-/** A value's bytes; undefined if the path leads nowhere. @throws StratigraphError "ACCESS_DENIED" if all of it is redacted */
-function valueBytes(
+/** A value's bytes, without redacted parts; undefined if the path leads nowhere. @throws StratigraphError "ACCESS_DENIED" if all of it is redacted */
+export function valueBytes(
   channel: string,
   stored: Typed,
   redaction: Redaction,

@@ -52,6 +52,12 @@ export function refuseStrangers(request: Request, token: string): void {
   throw new HttpError(401, new StratigraphError("ACCESS_DENIED", message));
 }
 
+/** Whether a request has the token, as a header of ours or, as MCP clients send it, as a bearer token. */
+export function hasToken({ headers: given }: Request, token: string): boolean {
+  const bearer = /^bearer +(\S+) *$/i.exec(given.get("authorization") ?? "")?.[1] ?? null;
+  return isToken(given.get(tokenHeader), token) || isToken(bearer, token);
+}
+
 function refused(why: string): HttpError {
   const message = `${why} Open the address that the inspector printed when it began.`;
   return new HttpError(403, new StratigraphError("ACCESS_DENIED", message));

@@ -1,0 +1,224 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  inputRequired,
+  inputResponse,
+  type CallToolResult,
+  type ClientCapabilities,
+  type ElicitRequestFormParams,
+  type InputRequiredResult,
+  type McpServer,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { NotFoundError, StratigraphError } from "@stratigraph/core";
+import { z } from "zod";
+import type { Context, OutputOf } from "../operations/index.ts";
+import { audited, type ToolHost } from "./calls.ts";
+import { refuseForeignThreads } from "./clients.ts";
+import { runNamed } from "./runNamed.ts";
+import { described, errorResult } from "./results.ts";
+
+const input = z.strictObject({
+  thread: z.string().min(1).describe("The id of the thread that waits."),
+  call: z
+    .string()
+    .min(6)
+    .optional()
+    .describe(
+      "Which of its open questions: the beginning of the call's fingerprint, or the id of the interrupt. Default: the only one.",
+    ),
+});
+
+const output = z.object({
+  thread: z.string(),
+  question: z.string().describe("The call's fingerprint, or the id of the interrupt."),
+  kind: z.enum(["ambiguous", "approval", "interrupt"]),
+  answered: z.boolean().describe("False: the person declined to answer."),
+  outcome: z
+    .string()
+    .optional()
+    .describe("What became of the run that the answer continued, as the tool run tells it."),
+  head: z.string().optional(),
+  next: z.array(z.string()).optional().describe("The nodes that are due now."),
+});
+
+type Answered = z.output<typeof output>;
+
+/** A question, and what becomes of its answer. */
+interface Open {
+  readonly id: string;
+  readonly kind: Answered["kind"];
+  readonly message: string;
+  readonly form: ElicitRequestFormParams["requestedSchema"];
+  take(given: Readonly<Record<string, unknown>>): Promise<Pick<Answered, "outcome" | "head" | "next">>;
+}
+
+/** How many characters of a question a form shows. */
+const longestQuestion = 4000;
+
+const text = (title: string, description: string) => ({ type: "string" as const, title, description });
+
+const author = text("Your name", "Who answers, for the trail.");
+
+/** Offers the tool by which a person is asked. The answer goes from the person to the thread: no model sees it, and none can make one up. */
+export function addAnswer(server: McpServer, host: ToolHost): void {
+  server.registerTool(
+    "answer",
+    {
+      title: "Answer",
+      description:
+        "Have the person at this client answer a question that a thread waits for, and continue it. You neither give nor see the answer.",
+      inputSchema: described(z.toJSONSchema(input, { io: "input" })),
+      outputSchema: described(z.toJSONSchema(output, { io: "output" })),
+      annotations: {
+        readOnlyHint: false,
+        destructiveHint: false,
+        idempotentHint: false,
+        openWorldHint: true,
+      },
+    },
+    async (given, ctx) => {
+      try {
+        return await audited(host, host.client, "answer", given, ctx.mcpReq.signal, async (signal) => {
+          const { thread, call } = checked(given);
+          refuseForeignThreads(host.client, { thread });
+          const context: Context = { ...host.context, signal, progress: () => undefined };
+          const question = oneOf(await openOf(context, thread), thread, call);
+          return await asked(server, ctx, thread, question);
+        });
+      } catch (error) {
+        return errorResult(host, error);
+      }
+    },
+  );
+}
+
+function checked(given: unknown): z.output<typeof input> {
+  const found = input.safeParse(given);
+  if (found.success) return found.data;
+  const issues = found.error.issues.map(({ path, message }) => ({ path: path.join("."), expected: message }));
+  const [first] = issues;
+  throw new StratigraphError(
+    "INVALID_OPTION",
+    `Invalid input of answer: ${first!.path || "input"}: ${first!.expected}.`,
+    { issues },
+  );
+}
+
+async function asked(
+  server: McpServer,
+  ctx: ServerContext,
+  thread: string,
+  { id, kind, message, form, take }: Open,
+): Promise<{ result: CallToolResult | InputRequiredResult; outcome: string }> {
+  // By the question's id, so that an answer to another question is never taken for one to this.
+  const key = `answer ${id}`;
+  const response = inputResponse(ctx.mcpReq.inputResponses, key);
+  if (response.kind !== "elicit") {
+    refuseWithoutForms(server, ctx);
+    const inputRequests = { [key]: inputRequired.elicit({ mode: "form", message, requestedSchema: form }) };
+    return { result: inputRequired({ inputRequests }), outcome: "asked" };
+  }
+  const isAnswered = response.action === "accept";
+  const done = isAnswered ? await take(response.content ?? {}) : {};
+  const told: Answered = { thread, question: id, kind, answered: isAnswered, ...done };
+  return {
+    result: { content: [{ type: "text", text: JSON.stringify(told) }], structuredContent: told },
+    outcome: isAnswered ? "ok" : "declined",
+  };
+}
+
+/** @throws StratigraphError "NOT_WIRED" if the client can't ask a person */
+function refuseWithoutForms(server: McpServer, { mcpReq: { envelope } }: ServerContext): void {
+  const own = (envelope as Record<string, ClientCapabilities> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
+  const { elicitation } = own ?? server.server.getClientCapabilities() ?? {};
+  if (elicitation !== undefined) return;
+  throw new StratigraphError(
+    "NOT_WIRED",
+    "This client can't ask a person: it doesn't declare elicitation. Answer in a terminal (stratigraph questions, stratigraph answer, stratigraph run --resume), or in the inspector.",
+  );
+}
+
+function oneOf(open: readonly Open[], thread: string, call: string | undefined): Open {
+  const fitting = call === undefined ? open : open.filter(({ id }) => id.startsWith(call));
+  const [only, ...others] = fitting;
+  if (only !== undefined && others.length === 0) return only;
+  const waiting = open.map(({ id }) => id).join(", ");
+  if (only === undefined) {
+    const message = `Thread ${JSON.stringify(thread)} waits for no such answer. ${waiting === "" ? "No question is open." : `These are open: ${waiting}.`}`;
+    throw new NotFoundError(message, { threadId: thread });
+  }
+  throw new StratigraphError(
+    "INVALID_OPTION",
+    `${fitting.length} questions are open: name one in \`call\`. They are ${waiting}.`,
+    { field: "call" },
+  );
+}
+
+async function openOf(context: Context, thread: string): Promise<Open[]> {
+  const { items } = await runNamed("questions", { thread }, context);
+  const questions = items.filter(({ answered }) => !answered).map((item) => callQuestion(context, item));
+  return questions.length > 0 ? questions : await interruptsOf(context, thread);
+}
+
+function callQuestion(context: Context, item: OutputOf<"questions">["items"][number]): Open {
+  const { thread, call, kind, tool, args, why } = item;
+  const shownArgs = args === undefined ? "" : ` ${JSON.stringify(args.value)}`;
+  const answers = kind === "approval" ? ["allow", "deny"] : ["happened", "not-happened"];
+  const optional =
+    kind === "approval"
+      ? { reason: text("Why", "The model is told why a call is denied.") }
+      : { result: text("Result", 'Of a call that happened: its result, as JSON ("receipt 7" in quotes).') };
+  const properties = {
+    answer: {
+      type: "string" as const,
+      title: kind === "approval" ? "May it run?" : "Did it happen?",
+      enum: answers,
+    },
+    ...optional,
+    author,
+  };
+  return {
+    id: call,
+    kind,
+    message: `Thread ${thread}: ${tool}${shownArgs}. ${why}`.slice(0, longestQuestion),
+    form: { type: "object", properties, required: ["answer", "author"] },
+    take: async (given) => {
+      const filled = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ""));
+      await runNamed("answer", { ...filled, thread, call } as never, context);
+      return {};
+    },
+  };
+}
+
+/** The interrupts of a thread's graph. Without a graph in the config, nobody can continue it from here. */
+async function interruptsOf(context: Context, thread: string): Promise<Open[]> {
+  const { interrupts, head } = await runNamed("run", { at: thread, dryRun: true }, context);
+  return interrupts.map(({ id, node, value }) => ({
+    id,
+    kind: "interrupt" as const,
+    message: `Thread ${thread}, ${node} asks: ${JSON.stringify(value.value)}`.slice(0, longestQuestion),
+    form: {
+      type: "object" as const,
+      properties: { answer: text("Answer", "Text, or JSON.") },
+      required: ["answer"],
+    },
+    take: async ({ answer }) => {
+      const resume = JSON.stringify({ [id]: jsonOr(String(answer)) });
+      const at = head === undefined ? { at: thread } : { at: thread, checkpoint: head };
+      const done = await runNamed("run", { ...at, resume }, context);
+      return {
+        outcome: done.outcome,
+        next: done.next,
+        ...(done.head === undefined ? {} : { head: done.head }),
+      };
+    },
+  }));
+}
+
+function jsonOr(given: string): unknown {
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given;
+  }
+}

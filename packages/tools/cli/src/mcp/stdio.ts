@@ -1,0 +1,121 @@
+import type { JSONRPCMessage, McpRequestContext, McpServer } from "@modelcontextprotocol/server";
+import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import type { Readable, Writable } from "node:stream";
+import type { Watcher } from "../inspector/events/watcher.ts";
+import type { Client } from "./clients.ts";
+import { wantedIn, watch } from "./subscriptions.ts";
+
+/** The largest message, in bytes: an edited state may be large. */
+const mostMessageBytes = 16 * 2 ** 20;
+
+/** The streams of a connection. */
+export interface StdioStreams {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+}
+
+/** A connection over stdio. */
+export interface StdioConnection {
+  /** Settles when the client has closed its end, or {@link close} was called. */
+  readonly closed: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Serves one client over stdio. */
+export function serveClient(
+  { stdin, stdout }: StdioStreams,
+  client: Client,
+  watcher: Watcher,
+  make: (context: McpRequestContext) => McpServer,
+  onError: (error: unknown) => void,
+): StdioConnection {
+  let ended!: () => void;
+  const closed = new Promise<void>((resolve) => {
+    ended = resolve;
+  });
+  let server: McpServer | undefined;
+  const updated = (uri: string): void => {
+    server?.server.sendResourceUpdated({ uri }).catch(onError);
+  };
+  const subscribed = new Subscribed(client, watcher, updated);
+  const transport = new WatchedTransport(
+    stdin,
+    stdout,
+    (message) => subscribed.take(message),
+    () => {
+      subscribed.end();
+      ended();
+    },
+  );
+  const connection = serveStdio(
+    (context) => {
+      server = make(context);
+      return server;
+    },
+    { transport, onerror: onError },
+  );
+  return { closed, close: () => connection.close() };
+}
+
+/** What one client is subscribed to, by the ids of its requests, or in the older protocol by the addresses. */
+class Subscribed {
+  readonly #stops = new Map<unknown, () => void>();
+  readonly #client: Client;
+  readonly #watcher: Watcher;
+  readonly #updated: (uri: string) => void;
+
+  constructor(client: Client, watcher: Watcher, updated: (uri: string) => void) {
+    this.#client = client;
+    this.#watcher = watcher;
+    this.#updated = updated;
+  }
+
+  take(message: JSONRPCMessage): void {
+    const { method, id, params } = message as {
+      method?: string;
+      id?: unknown;
+      params?: { uri?: unknown; requestId?: unknown };
+    };
+    if (method === "notifications/cancelled") this.#stop(params?.requestId);
+    if (method === "resources/unsubscribe") this.#stop(`uri ${String(params?.uri)}`);
+    const wanted = wantedIn(message);
+    if (wanted === undefined) return;
+    const key = method === "resources/subscribe" ? `uri ${String(params?.uri)}` : id;
+    this.#stop(key);
+    this.#stops.set(key, watch(this.#watcher, this.#client, wanted, this.#updated));
+  }
+
+  end(): void {
+    for (const key of this.#stops.keys()) this.#stop(key);
+  }
+
+  #stop(key: unknown): void {
+    this.#stops.get(key)?.();
+    this.#stops.delete(key);
+  }
+}
+
+/** A transport that also shows the client's messages, and its end, to somebody else. */
+class WatchedTransport extends StdioServerTransport {
+  readonly #seen: (message: JSONRPCMessage) => void;
+  readonly #onEnd: () => void;
+
+  constructor(stdin: Readable, stdout: Writable, seen: (message: JSONRPCMessage) => void, onEnd: () => void) {
+    super(stdin, stdout, { maxBufferSize: mostMessageBytes });
+    this.#seen = seen;
+    this.#onEnd = onEnd;
+  }
+
+  override async start(): Promise<void> {
+    const { onmessage, onclose } = this;
+    this.onmessage = (message) => {
+      onmessage?.(message);
+      this.#seen(message);
+    };
+    this.onclose = () => {
+      onclose?.();
+      this.#onEnd();
+    };
+    await super.start();
+  }
+}

@@ -1,0 +1,185 @@
+import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
+import { InvalidOptionError } from "@stratigraph/core";
+import { z } from "zod";
+import { runOperation, type Context, type Operation } from "../operations/index.ts";
+import { checkedInput } from "../operations/table/runOperation.ts";
+import { addAnswer } from "./answer.ts";
+import { audited, type ToolHost } from "./calls.ts";
+import { refuseForeignThreads } from "./clients.ts";
+import { linksOf } from "./links.ts";
+import { described, errorResult, type JsonSchema } from "./results.ts";
+
+/** How much of values a tool shows unless asked for more, in bytes: clients cut off or refuse what fills a model's context. */
+const usualBytes = 16_000;
+
+/** How long a page is unless asked for more. */
+const usualLimit = 20;
+
+/** The largest result, in bytes of JSON. */
+const mostResultBytes = 400_000;
+
+/** Inputs that a client can't give: a person answers a question, and no model for them. */
+const withheld: Readonly<Record<string, readonly string[]>> = { run: ["resume"] };
+
+/** Offers operations as tools. */
+export function addTools(server: McpServer, offered: readonly Operation[], host: ToolHost): void {
+  for (const operation of offered)
+    if (operation.name === "answer") addAnswer(server, host);
+    else addTool(server, operation, host);
+}
+
+function addTool(server: McpServer, operation: Operation, host: ToolHost): void {
+  const { name, summary, effect } = operation;
+  const { input, output } = schemasOf(operation);
+  server.registerTool(
+    name,
+    {
+      title: titleOf(name),
+      description:
+        effect === "destroy" ? `${summary} Only tells what it would do, unless dryRun is false.` : summary,
+      inputSchema: input,
+      outputSchema: output,
+      annotations: annotationsOf(operation),
+    },
+    async (given, ctx) =>
+      await callTool(host, name, given, ctx, (context) => answered(operation, given, context)),
+  );
+}
+
+/** Runs the work of a tool's call; errors become results that say so. */
+export async function callTool(
+  host: ToolHost,
+  name: string,
+  input: Readonly<Record<string, unknown>>,
+  ctx: ServerContext,
+  work: (context: Context) => Promise<CallToolResult>,
+  outcomeOf: (result: CallToolResult) => string = () => "ok",
+): Promise<CallToolResult> {
+  try {
+    return await audited(host, host.client, name, input, ctx.mcpReq.signal, async (signal) => {
+      refuseForeignThreads(host.client, input);
+      const result = await work({ ...host.context, signal, progress: progressTo(ctx) });
+      return { result, outcome: outcomeOf(result) };
+    });
+  } catch (error) {
+    return errorResult(host, error);
+  }
+}
+
+/** The operation's output: as data, as text for clients that read no data, and with links to what was too long. */
+async function answered(operation: Operation, given: unknown, context: Context): Promise<CallToolResult> {
+  const input = withDefaults(operation, given as Readonly<Record<string, unknown>>);
+  for (const field of withheld[operation.name] ?? [])
+    if (field in input)
+      throw new InvalidOptionError(
+        field,
+        "an answer",
+        'Only a person answers: use the tool "answer", which asks one.',
+      );
+  let output = await runOperation(operation, input, context);
+  let text = JSON.stringify(output);
+  const { limit } = checkedInput(operation, input) as { readonly limit?: number };
+  if (text.length > mostResultBytes && limit !== undefined && limit > 1 && operation.effect === "read") {
+    // A page that is too long becomes a shorter one, with the cursor that belongs to it.
+    const fitting = Math.max(1, Math.floor((limit * mostResultBytes) / text.length / 2));
+    output = await runOperation(operation, { ...input, limit: fitting }, context);
+    text = JSON.stringify(output);
+  }
+  if (text.length > mostResultBytes)
+    throw new InvalidOptionError(
+      "maxBytes" in operation.input.shape ? "maxBytes" : "limit",
+      `a result of ${text.length} characters`,
+      `A result may have ${mostResultBytes}. Ask for less, or for a part by its path.`,
+    );
+  return {
+    content: [{ type: "text", text }, ...linksOf(operation.name, output)],
+    structuredContent: output,
+  };
+}
+
+function withDefaults(
+  { input: { shape }, effect }: Operation,
+  given: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  return {
+    ...("maxBytes" in shape ? { maxBytes: usualBytes } : {}),
+    ...("limit" in shape ? { limit: usualLimit } : {}),
+    ...(effect === "destroy" && "dryRun" in shape ? { dryRun: true } : {}),
+    ...given,
+  };
+}
+
+/** Reports progress to a client that asked for it. A lost report is no failure: the next one says the same and more. */
+function progressTo({ mcpReq: { _meta, notify } }: ServerContext): Context["progress"] {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return () => undefined;
+  let lastAt = Number.NEGATIVE_INFINITY;
+  let reports = 0;
+  return ({ done, total, unit, at }) => {
+    const now = performance.now();
+    if (now - lastAt < 200) return;
+    lastAt = now;
+    reports += 1;
+    const message = at === undefined ? unit : `${unit}: ${at}`;
+    // It must grow with each report, which `done` needn't.
+    const progress = total === undefined ? Math.max(done, reports) : done;
+    const params = { progressToken, progress, ...(total === undefined ? {} : { total }), message };
+    notify({ method: "notifications/progress", params }).catch(() => undefined);
+  };
+}
+
+function annotationsOf({ name, effect }: Operation) {
+  return {
+    readOnlyHint: effect === "read",
+    destructiveHint: effect === "destroy",
+    idempotentHint: effect === "read" || name === "promote",
+    // A run calls models and tools of the application.
+    openWorldHint: name === "run",
+  };
+}
+
+function titleOf(name: string): string {
+  const text = name.replaceAll("-", " ");
+  return text[0]!.toUpperCase() + text.slice(1);
+}
+
+interface Schemas {
+  readonly input: ReturnType<typeof described>;
+  readonly output: ReturnType<typeof described>;
+}
+
+const schemas = new Map<string, Schemas>();
+
+/** The schemas of an operation, made once: over HTTP each request has a server of its own. */
+function schemasOf(operation: Operation): Schemas {
+  const { name, input, output } = operation;
+  const known = schemas.get(name);
+  if (known !== undefined) return known;
+  const taken = z.toJSONSchema(input, { io: "input" }) as JsonSchema;
+  const made = {
+    input: described(patched(operation, taken)),
+    output: described(withoutDescriptions(z.toJSONSchema(output, { io: "output" }))),
+  };
+  schemas.set(name, made);
+  return made;
+}
+
+/** The schema of an input as this front takes it. */
+function patched(operation: Operation, schema: JsonSchema): JsonSchema {
+  const defaults = withDefaults(operation, {});
+  const hidden = new Set(withheld[operation.name]);
+  const all = schema["properties"] as Readonly<Record<string, object>>;
+  const properties = Object.entries(all)
+    .filter(([field]) => !hidden.has(field))
+    .map(([field, own]) => [field, field in defaults ? { ...own, default: defaults[field] } : own]);
+  return { ...schema, properties: Object.fromEntries(properties), additionalProperties: false };
+}
+
+/** The forms of a schema alone: each conversation begins with all tools, and what fields mean is in the guide. */
+function withoutDescriptions(schema: object): JsonSchema {
+  const bare = JSON.stringify(schema, (key, value: unknown) => {
+    if (key === "description" && typeof value === "string") return undefined;
+    return value;
+  });
+  return JSON.parse(bare) as JsonSchema;
+}

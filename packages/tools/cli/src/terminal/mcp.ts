@@ -1,0 +1,123 @@
+import { once } from "node:events";
+import { appendFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import type { Command } from "commander";
+import type { McpAudit } from "../mcp/index.ts";
+import { allowedEffects, allowFlag, effectsOf } from "./allowed.ts";
+import { exitCodes, type ExitCode } from "./exitCodes.ts";
+import { Interruption } from "./interruption.ts";
+import { openContext } from "./openContext.ts";
+import type { Settings } from "./settings.ts";
+import { storageName } from "./storageText.ts";
+import { writeLine, type Terminal } from "./terminal.ts";
+
+/** Options of the command. */
+interface McpFlags {
+  readonly allow?: readonly string[];
+  readonly threads?: readonly string[];
+  readonly tools?: readonly string[];
+  readonly audit?: string;
+}
+
+const examples = [
+  "mcp",
+  "mcp --allow write",
+  "mcp --threads acme/",
+  "mcp --tools threads,show,delete --allow destroy",
+];
+
+/** Adds the command that serves MCP over stdio. It isn't an operation, but another interface to operations. */
+export function addMcp(program: Command, terminal: Terminal, ended: (code: ExitCode) => void): void {
+  const several = (text: string, before: readonly string[] = []) => [...before, ...text.split(",")];
+  const command = program
+    .command("mcp")
+    .summary("Serve threads to an MCP client, such as an editor or an agent, over stdin and stdout.")
+    .description(
+      "Serve the storage to one MCP client over stdin and stdout, until the client closes them. It only reads, unless --allow says more. Clients start it themselves; over HTTP, inspect serves the same at /mcp.",
+    )
+    .option(
+      "--allow <effects>",
+      "what the client may do besides reading: write, destroy, or both with a comma between",
+      allowFlag,
+    )
+    .option(
+      "--threads <prefix>",
+      "only threads whose ids begin so; may be repeated",
+      (text: string, before: readonly string[] = []) => [...before, text],
+    )
+    .option(
+      "--tools <names>",
+      "which operations are offered as tools, with commas between; 15 at most",
+      several,
+    )
+    .option("--audit <file>", "append an entry per call to this file, as JSON lines (default: to stderr)")
+    .helpGroup("Look:")
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpText("after", ["", "Examples:", ...examples.map((each) => `  stratigraph ${each}`)].join("\n"))
+    .action(async () => {
+      ended(await serve(command.opts<McpFlags>(), program.opts<Settings>(), terminal));
+    });
+}
+
+async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): Promise<ExitCode> {
+  const interruption = new Interruption(terminal, () => undefined);
+  const opened = await openContext({
+    terminal,
+    settings,
+    effect: effectsOf(flags.allow ?? []).includes("write") ? "write" : "read",
+    signal: interruption.signal,
+    progress: () => undefined,
+  });
+  try {
+    const config = await opened.config();
+    const allow = allowedEffects("mcp", flags.allow, settings, config);
+    const { context } = opened;
+    const { createMcp } = await import("../mcp/index.ts");
+    const mcp = createMcp({
+      saver: context.saver,
+      graph: context.graph,
+      graphs: Object.keys(config.graphs),
+      redact: context.redact,
+      sign: context.sign,
+      cwd: context.cwd,
+      storage: storageName(config),
+      origin: config.origin,
+      allow,
+      tools: flags.tools ?? config.mcp.tools,
+      audit: auditTo(settings, terminal, flags.audit),
+      onError: (error) => {
+        if (settings.verbose === true)
+          terminal.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+      },
+    });
+    const { threads } = flags;
+    const grant = { name: "stdio", allow, ...(threads === undefined ? {} : { threads }) };
+    const connection = mcp.serve(
+      { stdin: terminal.stdin as Readable, stdout: terminal.stdout as Writable },
+      grant,
+    );
+    if (!interruption.signal.aborted)
+      await Promise.race([connection.closed, once(interruption.signal, "abort")]);
+    await mcp.end();
+    await connection.close();
+    return exitCodes.done;
+  } finally {
+    interruption.end();
+    await opened.close();
+  }
+}
+
+/** Where audit entries go: a file, or else stderr, which clients keep as the server's log. */
+export function auditTo(
+  { quiet }: Settings,
+  { stderr, cwd }: Terminal,
+  file?: string,
+): (entry: McpAudit) => Promise<void> {
+  const path = file === undefined ? undefined : resolve(cwd, file);
+  return async (entry) => {
+    const line = JSON.stringify(entry);
+    if (path !== undefined) await appendFile(path, `${line}\n`);
+    else if (quiet !== true) await writeLine(stderr, line);
+  };
+}
