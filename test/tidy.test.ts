@@ -21,9 +21,10 @@ const LAYERS: Record<string, string[]> = {
   journal: ["core", "branch"],
   workspace: ["core", "branch", "journal"],
   "cli/operations": ["core", "branch", "journal", "migrate", "workspace"],
-  "cli/inspector": ["core", "cli/mcp", "cli/operations"],
-  "cli/mcp": ["core", "branch", "journal", "workspace", "cli/operations"],
-  "cli/terminal": ["core", "cli/inspector", "cli/mcp", "cli/operations", "stratigraph"],
+  "cli/serving": ["core", "cli/operations"],
+  "cli/mcp": ["core", "branch", "journal", "workspace", "cli/operations", "cli/serving", "stratigraph"],
+  "cli/inspector": ["core", "cli/mcp", "cli/operations", "cli/serving"],
+  "cli/terminal": ["core", "cli/inspector", "cli/mcp", "cli/operations", "cli/serving", "stratigraph"],
   testing: ["core"],
   stratigraph: ["core", "branch", "migrate", "postgres", "redis", "s3", "tiered"],
 };
@@ -117,7 +118,7 @@ function layerOf({ package: name, path }: Pick<Source, "package" | "path">): str
   const [, , , folder, room = ""] = path.split("/");
   if (name !== "cli") return name;
   if (folder === "page") return "cli/inspector";
-  return ["operations", "inspector", "mcp"].includes(room) ? `cli/${room}` : "cli/terminal";
+  return ["operations", "serving", "inspector", "mcp"].includes(room) ? `cli/${room}` : "cli/terminal";
 }
 
 test("there are sources to look at", () => {

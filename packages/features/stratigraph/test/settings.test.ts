@@ -44,8 +44,13 @@ test("a config in TypeScript is found from a folder below, and its paths are rel
     environment: undefined,
     checkpointer: { pglite: join(folder, "state") },
     graphs: { agent: "./agent.ts:graph" },
-    allow: { cli: ["read", "write", "destroy"], inspector: ["read", "write", "destroy"], mcp: ["read"] },
+    allow: {
+      cli: ["read", "write", "destroy"],
+      inspector: ["read", "write", "destroy"],
+      mcp: ["read", "write", "destroy"],
+    },
     redact: ["messages.*.content"],
+    mcp: {},
   });
 });
 

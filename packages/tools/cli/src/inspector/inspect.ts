@@ -5,8 +5,9 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { createInspector } from "./createInspector.ts";
-import { isLoopback } from "./guards/hosts.ts";
-import { checkToken, type InspectorOptions } from "./options.ts";
+import { isLoopback } from "../serving/guards/hosts.ts";
+import { checkToken } from "../serving/options.ts";
+import type { InspectorOptions } from "./options.ts";
 
 /** Where an inspector listens. */
 export interface InspectOptions extends InspectorOptions {

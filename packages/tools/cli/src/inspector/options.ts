@@ -1,98 +1,27 @@
-import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
-import type { McpOptions } from "../mcp/index.ts";
-import type { Context, Access } from "../operations/index.ts";
-import { Redaction } from "../operations/values/redaction.ts";
+import type { McpSettings } from "../mcp/settings.ts";
+import { checkServedOptions, checkToken, servedOptionNames, type ServedOptions } from "../serving/options.ts";
 
 /** What an inspector shows, and what it may do. */
-export interface InspectorOptions {
-  /** The saver of the storage, or a function that opens it. After a failure the function is called again. The caller closes the saver. */
-  readonly saver: TierSaver | (() => Promise<TierSaver>);
-  /** What the page may do. Default: only "read". */
-  readonly allow?: readonly Access[] | undefined;
+export interface InspectorOptions extends ServedOptions {
   /** The token by which requests prove that they come from the page; at least 16 characters. Default: a random one. */
   readonly token?: string | undefined;
-  /** Names of hosts, besides those of loopback, under which the inspector is reached. Default: none. "*": any IP address. */
-  readonly hosts?: readonly string[] | undefined;
-  /** Names of the graphs that `graph` knows. Default: none. */
-  readonly graphs?: readonly string[] | undefined;
-  /** Returns a graph, as in the context of operations. Default: there are no graphs. */
-  readonly graph?: Context["graph"] | undefined;
-  /** Paths of values that aren't shown, such as `messages.*.content`. Default: none. */
-  readonly redact?: readonly string[] | undefined;
-  /** The keys that journals are signed with, as in the context of operations. Default: none. */
-  readonly sign?: Context["sign"];
   /** Clients of the MCP server at `/mcp`, what it offers, and who hears of their calls. Default: who has the inspector's token. */
-  readonly mcp?: Pick<McpOptions, "allow" | "tokens" | "tools" | "audit"> | undefined;
-  /** The folder in which relative paths begin. Default: the current one. */
-  readonly cwd?: string | undefined;
-  /** The storage's name, for people, without a password. Default: `origin`. */
-  readonly storage?: string | undefined;
-  /** Where the settings came from, for people. Default: "this process". */
-  readonly origin?: string | undefined;
+  readonly mcp?: McpSettings | undefined;
   /** The folder of the built page. Default: that of this package. */
   readonly pageFolder?: string | undefined;
-  /** How long to wait between two looks at the threads that pages watch, in milliseconds. Default 1000, at least 10. */
-  readonly pollMs?: number | undefined;
-  /** Called with failures that are no errors of Stratigraph: bugs in it, or in code of graphs. Default: none. */
-  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 const names: OptionNames<InspectorOptions> = {
-  saver: true,
-  allow: true,
+  ...servedOptionNames,
   token: true,
-  hosts: true,
-  graphs: true,
-  graph: true,
-  redact: true,
-  sign: true,
   mcp: true,
-  cwd: true,
-  storage: true,
-  origin: true,
   pageFolder: true,
-  pollMs: true,
-  onError: true,
 };
-
-/** How many characters a chosen token must have at least. */
-const leastToken = 16;
-
-const effects: ReadonlySet<unknown> = new Set<Access>(["read", "write", "destroy"]);
 
 /** @throws InvalidOptionError */
 export function checkInspectorOptions(options: InspectorOptions): void {
   checkOptions("an inspector", options, names);
-  const { saver, token, allow = [], pollMs = 1000 } = options;
-  if (typeof saver !== "function" && typeof saver?.tier?.peek !== "function")
-    throw new InvalidOptionError("saver", typeof saver, "Pass a saver of Stratigraph, or what opens one.");
-  if (token !== undefined) checkToken("token", token);
-  for (const effect of allow)
-    if (!effects.has(effect))
-      throw new InvalidOptionError("allow", effect, 'Choose from "read", "write", "destroy".');
-  checkRedact(options.redact ?? []);
-  if (!(pollMs >= 10 && pollMs <= 3_600_000))
-    throw new InvalidOptionError("pollMs", pollMs, "Pass milliseconds, from 10 to 3600000.");
-}
-
-/** Refuses invalid paths before anything is shown. @throws InvalidOptionError */
-function checkRedact(paths: readonly string[]): void {
-  for (const path of paths)
-    try {
-      if (!new Redaction([path]).isActive) throw new InvalidOptionError("path", path, "It names nothing.");
-    } catch (error) {
-      const hint = "Write paths that begin with a channel, such as messages.*.content.";
-      throw new InvalidOptionError("redact", path, `${hint} ${error instanceof Error ? error.message : ""}`);
-    }
-}
-
-/** Refuses a token that could be guessed. The error doesn't show it. @throws InvalidOptionError */
-export function checkToken(field: string, token: string): void {
-  if (typeof token === "string" && token.length >= leastToken && /^[\x21-\x7e]+$/.test(token)) return;
-  throw new InvalidOptionError(
-    field,
-    typeof token === "string" ? `a text of ${token.length} characters` : typeof token,
-    `Pass at least ${leastToken} characters that nobody can guess: ASCII without spaces.`,
-  );
+  checkServedOptions(options);
+  if (options.token !== undefined) checkToken("token", options.token);
 }

@@ -1,9 +1,9 @@
 import { StratigraphError } from "@stratigraph/core";
 import type { Context } from "../operations/index.ts";
-import type { Running } from "../inspector/running.ts";
-import { answerTo } from "../inspector/api/errors.ts";
+import type { Running } from "../serving/running.ts";
+import { answerTo } from "../serving/errors.ts";
 import { threadsIn, type Client } from "./clients.ts";
-import type { McpOptions } from "./options.ts";
+import type { McpSettings } from "./settings.ts";
 
 /** How long a call may take, in milliseconds. A run has a limit of its own, which is shorter. */
 const longestCallMs = 15 * 60_000;
@@ -14,7 +14,7 @@ const longestId = 300;
 /** What all calls of one server share. */
 export interface CallHost {
   readonly running: Running;
-  readonly audit: McpOptions["audit"];
+  readonly audit: McpSettings["audit"];
   readonly onError: (error: unknown) => void;
   /** Whether messages of errors that aren't ours are hidden, because they may repeat redacted values. */
   readonly hidesTexts: boolean;

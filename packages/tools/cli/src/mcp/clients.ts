@@ -1,5 +1,5 @@
 import { StratigraphError, type TierSaver } from "@stratigraph/core";
-import { isToken } from "../inspector/guards/token.ts";
+import { isToken } from "../serving/guards/token.ts";
 import type { Access } from "../operations/index.ts";
 import type { McpToken } from "stratigraph";
 import { refuseOutside, ScopedTier } from "./scopedTier.ts";
@@ -38,10 +38,10 @@ export function grantedClient(
   return { name, threads, workspaces, allow: allow.filter((each) => allowed.includes(each)), saver: part };
 }
 
-/** The client whose token a request has; undefined if it has none, or a wrong one. Each comparison takes the same time. */
+/** The client whose token a request has; undefined if it has none, or a wrong one. */
 export function clientOf(header: string | null, clients: ReadonlyMap<string, Client>): Client | undefined {
   const given = /^bearer +(\S+) *$/i.exec(header ?? "")?.[1] ?? null;
-  return [...clients].filter(([token]) => isToken(given, token))[0]?.[1];
+  return [...clients].find(([token]) => isToken(given, token))?.[1];
 }
 
 /** The threads and checkpoints that an input names. */

@@ -5,12 +5,12 @@ import {
   type McpRequestContext,
 } from "@modelcontextprotocol/server";
 import { StratigraphError } from "@stratigraph/core";
-import { answerTo, HttpError } from "../inspector/api/errors.ts";
-import { bodyText } from "../inspector/api/input.ts";
-import { Watcher } from "../inspector/events/watcher.ts";
-import { refuseForeign } from "../inspector/guards/guard.ts";
-import { Running } from "../inspector/running.ts";
-import { sharedContext } from "../inspector/sharedContext.ts";
+import { answerTo, HttpError } from "../serving/errors.ts";
+import { bodyText } from "../serving/input.ts";
+import { Watcher } from "../serving/watcher.ts";
+import { refuseForeign } from "../serving/guards/guard.ts";
+import { Running } from "../serving/running.ts";
+import { sharedContext } from "../serving/sharedContext.ts";
 import type { Access } from "../operations/index.ts";
 import { version } from "../version.ts";
 import { addCompletion } from "./completion.ts";

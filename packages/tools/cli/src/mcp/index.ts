@@ -1,4 +1,5 @@
 export { createMcp, type Mcp } from "./createMcp.ts";
 export type { Grant } from "./clients.ts";
-export type { McpAudit, McpOptions } from "./options.ts";
+export type { McpOptions } from "./options.ts";
+export type { McpAudit, McpSettings } from "./settings.ts";
 export type { StdioConnection, StdioStreams } from "./stdio.ts";

@@ -6,7 +6,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { StratigraphError } from "@stratigraph/core";
 import { lookOnly } from "@stratigraph/core/internal";
-import { valueBytes } from "../inspector/api/value.ts";
+import { valueBytes } from "../serving/valueBytes.ts";
 import type { Context, OutputOf } from "../operations/index.ts";
 import { resolvePoint } from "../operations/table/address.ts";
 import { parsePath } from "../operations/values/path.ts";

@@ -1,7 +1,7 @@
 import type { JSONRPCMessage, McpRequestContext, McpServer } from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { Readable, Writable } from "node:stream";
-import type { Watcher } from "../inspector/events/watcher.ts";
+import type { Watcher } from "../serving/watcher.ts";
 import type { Client } from "./clients.ts";
 import { wantedIn, watch } from "./subscriptions.ts";
 
@@ -108,10 +108,12 @@ class WatchedTransport extends StdioServerTransport {
 
   override async start(): Promise<void> {
     const { onmessage, onclose } = this;
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport has no events
     this.onmessage = (message) => {
       onmessage?.(message);
       this.#seen(message);
     };
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- as above
     this.onclose = () => {
       onclose?.();
       this.#onEnd();

@@ -1,5 +1,5 @@
 import { InvalidOptionError } from "@stratigraph/core";
-import type { Watcher } from "../inspector/events/watcher.ts";
+import type { Watcher } from "../serving/watcher.ts";
 import type { Client } from "./clients.ts";
 import { isWithin } from "./scopedTier.ts";
 import { parseUri, threadsUri } from "./uris.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fixtures } from "./fixtures.ts";
-import { refuseForeign } from "../../src/inspector/guards/guard.ts";
+import { refuseForeign } from "../../src/serving/guards/guard.ts";
 
 /** A server that listens. */
 export interface Served {

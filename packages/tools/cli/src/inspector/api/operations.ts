@@ -8,11 +8,11 @@ import {
 } from "../../operations/index.ts";
 import { checkedInput } from "../../operations/table/runOperation.ts";
 import { staysDry } from "../../operations/table/staysDry.ts";
-import type { Running } from "../running.ts";
-import type { SharedContext } from "../sharedContext.ts";
-import { answerTo, HttpError } from "./errors.ts";
+import type { Running } from "../../serving/running.ts";
+import type { SharedContext } from "../../serving/sharedContext.ts";
+import { answerTo, HttpError } from "../../serving/errors.ts";
 import { EventStream } from "./eventStream.ts";
-import { inputFromBody, inputFromQuery } from "./input.ts";
+import { inputFromBody, inputFromQuery } from "../../serving/input.ts";
 
 /** The shortest time between two reports of progress, in milliseconds. */
 const reportMs = 200;

@@ -1,14 +1,13 @@
-import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
-import { lookOnly, type Typed } from "@stratigraph/core/internal";
-import type { Path } from "../../operations/index.ts";
+import { InvalidOptionError } from "@stratigraph/core";
+import { lookOnly } from "@stratigraph/core/internal";
 import { parsePath } from "../../operations/values/path.ts";
 import { Redaction } from "../../operations/values/redaction.ts";
 import { resolvePoint } from "../../operations/table/address.ts";
-import { shownValue } from "../../operations/values/view.ts";
 import { State } from "../../operations/values/state.ts";
 import { z } from "zod";
-import type { SharedContext } from "../sharedContext.ts";
-import { queryOf } from "./input.ts";
+import type { SharedContext } from "../../serving/sharedContext.ts";
+import { queryOf } from "../../serving/input.ts";
+import { valueBytes } from "../../serving/valueBytes.ts";
 
 const input = z.strictObject({
   thread: z.string().min(1),
@@ -48,26 +47,6 @@ function inputOf(request: Request): z.output<typeof input> {
   if (result.success) return result.data;
   const { path, message } = result.error.issues[0]!;
   throw new InvalidOptionError(path.join(".") || "query", "something else", `${message}.`);
-}
-
-/** A value's bytes, without redacted parts; undefined if the path leads nowhere. @throws StratigraphError "ACCESS_DENIED" if all of it is redacted */
-export function valueBytes(
-  channel: string,
-  stored: Typed,
-  redaction: Redaction,
-  path: Path,
-): Uint8Array | undefined {
-  const [type, bytes] = stored;
-  const isJson = type === "json";
-  // The bytes that the serde wrote. Only a part of a value, or a redacted value, is serialised anew.
-  if (path.length === 0 && !redaction.isActive) return bytes;
-  if (!isJson && redaction.hides(channel)) {
-    const message = `The config's redact names the channel ${JSON.stringify(channel)}: it isn't shown.`;
-    throw new StratigraphError("ACCESS_DENIED", message, { channel });
-  }
-  if (!isJson) return path.length === 0 ? bytes : undefined;
-  const found = shownValue(channel, stored, redaction, path)?.found;
-  return found === undefined ? undefined : Buffer.from(JSON.stringify(found.value));
 }
 
 function pieces(bytes: Uint8Array): ReadableStream<Uint8Array> {

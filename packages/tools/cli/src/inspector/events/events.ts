@@ -1,9 +1,9 @@
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
 import { validId } from "@stratigraph/core/internal";
-import { HttpError } from "../api/errors.ts";
+import { HttpError } from "../../serving/errors.ts";
 import { EventStream } from "../api/eventStream.ts";
-import { queryOf } from "../api/input.ts";
-import type { Listener, Watcher } from "./watcher.ts";
+import { queryOf } from "../../serving/input.ts";
+import type { Listener, Watcher } from "../../serving/watcher.ts";
 
 /** How many streams may be open at once. Each open tab has one. */
 const mostStreams = 32;

@@ -1,6 +1,6 @@
 import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
 import { inParallel } from "@stratigraph/core/internal";
-import { answerTo, type ErrorBody } from "../api/errors.ts";
+import { answerTo, type ErrorBody } from "./errors.ts";
 
 /** How many threads are read at the same time at most. */
 const mostAtOnce = 8;

@@ -1,5 +1,5 @@
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
-import type { Operation } from "../../operations/index.ts";
+import type { Operation } from "../operations/index.ts";
 import { z } from "zod";
 import { HttpError } from "./errors.ts";
 

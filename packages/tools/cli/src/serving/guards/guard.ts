@@ -1,5 +1,5 @@
 import { StratigraphError } from "@stratigraph/core";
-import { HttpError } from "../api/errors.ts";
+import { HttpError } from "../errors.ts";
 import { isHost, isOwnOrigin } from "./hosts.ts";
 import { isToken, tokenHeader } from "./token.ts";
 
