@@ -5,6 +5,7 @@ export type { ItemConflict, MergedItems, MergeItemsOptions } from "./branches.ts
 export type { ChangeOptions } from "./changeOptions.ts";
 export { createWorkspace, type WorkspaceOptions } from "./createWorkspace.ts";
 export { set, update } from "./immutable.ts";
+export { exportItems, importItems, type ExportItemsOptions, type ItemTarget } from "./itemLines.ts";
 export type { HeldLock, Lock, LockOptions } from "./lock.ts";
 export type { TrimOptions } from "./moments.ts";
 export type { Step } from "./steps.ts";

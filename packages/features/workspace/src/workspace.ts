@@ -464,6 +464,12 @@ export class Workspace {
     return await trimLog(this.#parts, before, options);
   }
 
+  /** @internal All that a workspace is made of, for work that concerns the whole of it. */
+  partsFor(work: string): { readonly parts: Parts; readonly agent: string | undefined } {
+    this.#access.mayDo(work);
+    return { parts: this.#parts, agent: this.#agent };
+  }
+
   #momentOf(when: number | Date | WorkspaceMark): number | Date {
     if (typeof when === "number" || when instanceof Date) return when;
     const { name, version } = Object(when) as Partial<WorkspaceMark>;

@@ -36,6 +36,8 @@ import { move } from "../transfer/move.ts";
 import { repair } from "../verify/repair.ts";
 import { verify } from "../verify/verify.ts";
 import { workspaceDiff } from "../workspace/diff.ts";
+import { workspaceExport } from "../workspace/export.ts";
+import { workspaceImport } from "../workspace/import.ts";
 import { workspaceItems } from "../workspace/items.ts";
 import { workspaceList } from "../workspace/list.ts";
 import { workspaceLocks } from "../workspace/locks.ts";
@@ -86,6 +88,8 @@ const all = [
   restore,
   importOperation,
   exportOperation,
+  workspaceImport,
+  workspaceExport,
   move,
   trail,
   keys,

@@ -1,0 +1,3 @@
+export type { MemoryClient } from "./memory/remoteMemory.ts";
+export type { MemoryConflict, MemoryFailure, SyncedMemory } from "./memory/syncedMemory.ts";
+export { syncMemory, type SyncMemoryOptions } from "./memory/syncMemory.ts";
