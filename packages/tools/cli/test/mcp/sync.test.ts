@@ -1,3 +1,4 @@
+// long file: every race of a sync, each with its servers and caches
 import { MemorySaver } from "@stratigraph/core";
 import { keepsWorkspaces } from "@stratigraph/core/internal";
 import type { ItemKeeper, WorkspaceStorage } from "@stratigraph/core/tier";
