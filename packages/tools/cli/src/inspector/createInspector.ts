@@ -66,10 +66,10 @@ export function createInspector(options: InspectorOptions): Inspector {
     c.header("cache-control", "no-store");
   });
   app.route("/api", api);
-  app.all(
-    "/mcp",
-    async ({ req }) => await (await mcpOf()).fetch(req.raw, { trusted: hasToken(req.raw, token) }),
-  );
+  const serveMcp = async (request: Request, workspace?: string): Promise<Response> =>
+    await (await mcpOf()).fetch(request, { trusted: hasToken(request, token), workspace });
+  app.all("/mcp", ({ req }) => serveMcp(req.raw));
+  app.all("/mcp/workspaces/:name", ({ req }) => serveMcp(req.raw, req.param("name")));
   app.get("*", ({ req }) => answerPage(new URL(req.url).pathname, pageFolder));
   app.notFound(() => new Response("Only GET is answered here.\n", { status: 405 }));
   app.onError((error) => {

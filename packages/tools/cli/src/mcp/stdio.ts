@@ -26,7 +26,7 @@ export function serveClient(
   { stdin, stdout }: StdioStreams,
   client: Client,
   watcher: Watcher,
-  make: (context: McpRequestContext) => McpServer,
+  make: (context: McpRequestContext) => Promise<McpServer>,
   onError: (error: unknown) => void,
 ): StdioConnection {
   let ended!: () => void;
@@ -48,8 +48,8 @@ export function serveClient(
     },
   );
   const connection = serveStdio(
-    (context) => {
-      server = make(context);
+    async (context) => {
+      server = await make(context);
       return server;
     },
     { transport, onerror: onError },

@@ -4,9 +4,11 @@ import { resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { Command } from "commander";
 import type { McpAudit } from "../mcp/index.ts";
+import { InvalidOptionError } from "stratigraph";
 import { allowedEffects, allowFlag, effectsOf } from "./allowed.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { Interruption } from "./interruption.ts";
+import { addMcpInstall } from "./mcpInstall.ts";
 import { openContext } from "./openContext.ts";
 import type { Settings } from "./settings.ts";
 import { storageName } from "./storageText.ts";
@@ -18,11 +20,14 @@ interface McpFlags {
   readonly threads?: readonly string[];
   readonly tools?: readonly string[];
   readonly audit?: string;
+  readonly workspace?: string;
+  readonly agent?: string;
 }
 
 const examples = [
   "mcp",
   "mcp --allow write",
+  "mcp --workspace team --agent planner --allow write",
   "mcp --threads acme/",
   "mcp --tools threads,show,delete --allow destroy",
 ];
@@ -52,12 +57,15 @@ export function addMcp(program: Command, terminal: Terminal, ended: (code: ExitC
       several,
     )
     .option("--audit <file>", "append an entry per call to this file, as JSON lines (default: to stderr)")
+    .option("--workspace <name>", "serve this workspace's memory and prompts, in the place of threads")
+    .option("--agent <name>", "who acts in the workspace: the author of what is put")
     .helpGroup("Look:")
     .configureHelp({ showGlobalOptions: true })
     .addHelpText("after", ["", "Examples:", ...examples.map((each) => `  stratigraph ${each}`)].join("\n"))
     .action(async () => {
       ended(await serve(command.opts<McpFlags>(), program.opts<Settings>(), terminal));
     });
+  addMcpInstall(command, program, terminal, ended);
 }
 
 async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): Promise<ExitCode> {
@@ -92,10 +100,12 @@ async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): P
       },
     });
     const { threads } = flags;
-    const grant = { name: "stdio", allow, ...(threads === undefined ? {} : { threads }) };
+    const { agent, workspace } = agentOf(flags);
+    const grant = { name: agent, allow, ...(threads === undefined ? {} : { threads }) };
     const connection = mcp.serve(
       { stdin: terminal.stdin as Readable, stdout: terminal.stdout as Writable },
       grant,
+      workspace,
     );
     if (!interruption.signal.aborted)
       await Promise.race([connection.closed, once(interruption.signal, "abort")]);
@@ -106,6 +116,17 @@ async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): P
     interruption.end();
     await opened.close();
   }
+}
+
+/** @throws InvalidOptionError if only one of workspace and agent is named */
+function agentOf({ agent, workspace }: McpFlags): { agent: string; workspace: string | undefined } {
+  if (workspace === undefined && agent === undefined) return { agent: "stdio", workspace };
+  if (agent !== undefined && workspace !== undefined) return { agent, workspace };
+  throw new InvalidOptionError(
+    agent === undefined ? "agent" : "workspace",
+    "nothing",
+    "Name both: --workspace team --agent planner.",
+  );
 }
 
 /** Where audit entries go: a file, or else stderr, which clients keep as the server's log. */
