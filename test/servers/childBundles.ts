@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
-import { context, type Plugin } from "esbuild";
+import { context, type BuildContext, type Plugin } from "esbuild";
 import type { TestProject } from "vitest/node";
 import { reachedBy } from "../run/testFiles.mjs";
 import { BUNDLES } from "./childProgram.ts";
@@ -20,9 +20,25 @@ export default async function childBundles(project: TestProject): Promise<(() =>
   const cache = join(root, "node_modules/.cache");
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, "stratigraph-children-"));
-  const bundling = await context({
+  const bundling = await bundlesOf(["packages/*/*/test/**/*Child.ts", "test/**/*Child.ts"], folder);
+  await bundling.rebuild();
+  project.onTestsRerun(async () => {
+    // If this fails, esbuild has printed why. Without bundles, children run through tsx, and only the broken one fails.
+    await bundling.rebuild().catch(() => rmSync(folder, { recursive: true, force: true }));
+  });
+  // The processes of test files inherit it.
+  process.env[BUNDLES] = folder;
+  return async () => {
+    await bundling.dispose();
+    rmSync(folder, { recursive: true, force: true });
+  };
+}
+
+/** Bundles of programs, by their patterns below the repository's top folder. Each `rebuild` writes them into a folder. */
+export async function bundlesOf(programs: readonly string[], folder: string): Promise<BuildContext> {
+  return await context({
     absWorkingDir: root,
-    entryPoints: ["packages/*/*/test/**/*Child.ts", "test/**/*Child.ts"],
+    entryPoints: [...programs],
     outbase: root,
     outdir: folder,
     outExtension: { ".js": ".mjs" },
@@ -43,17 +59,6 @@ export default async function childBundles(project: TestProject): Promise<(() =>
     logLevel: "warning",
     plugins: [libraries, ownLocation],
   });
-  await bundling.rebuild();
-  project.onTestsRerun(async () => {
-    // If this fails, esbuild has printed why. Without bundles, children run through tsx, and only the broken one fails.
-    await bundling.rebuild().catch(() => rmSync(folder, { recursive: true, force: true }));
-  });
-  // The processes of test files inherit it.
-  process.env[BUNDLES] = folder;
-  return async () => {
-    await bundling.dispose();
-    rmSync(folder, { recursive: true, force: true });
-  };
 }
 
 function startsChildren(path: string): boolean {

@@ -23,9 +23,9 @@ export async function inspectBy(tools: Tools, target: Target, calls: readonly Ca
   const differences: string[] = [];
   for (const { method, args = [], pick, expected } of calls) {
     const { ok, stdout, stderr } = await tools.run(program, [
-      ...["--cli", "--method", method, "--format", "json", "--quiet", "--protocol-era", target.era],
-      ...args,
-      ...target.args,
+      // The target comes first: an option that takes several values would take it as one of them.
+      ...["--cli", ...target.args, "--method", method, ...args],
+      ...["--format", "json", "--quiet", "--protocol-era", target.era],
     ]);
     try {
       deepStrictEqual(pick((JSON.parse(stdout) as { result: never }).result), expected);

@@ -1,9 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CallToolResult } from "@modelcontextprotocol/server";
+import { bundlesOf } from "../../../../../test/servers/childBundles.ts";
+import { BUNDLES, childProgram } from "../../../../../test/servers/childProgram.ts";
+import { openCheckpointer } from "../../../../features/stratigraph/src/internal.ts";
+import { seed } from "../inspector/seeds/seed.ts";
+import { calls } from "./calls.ts";
 import { inspectBy } from "./inspector.ts";
-import { serveFixtures } from "./served.ts";
+import { serveFixtures, serveOwn } from "./served.ts";
 import { runSuite, type Revision } from "./suite.ts";
 import { Tools } from "./tools.ts";
 
@@ -26,18 +30,44 @@ async function tryOut(name: string, what: () => Promise<string>): Promise<void> 
 }
 
 const revisions: readonly Revision[] = ["2026-07-28", "2025-11-25"];
+const eras = ["modern", "legacy"] as const;
+
 const fixtures = await serveFixtures();
 for (const revision of revisions)
   await tryOut(`suite, fixtures, ${revision}`, () => runSuite(tools, "fixtures", fixtures.url, revision));
-await tryOut("Inspector, fixtures, HTTP", () =>
-  inspectBy(tools, { args: [fixtures.url], era: "modern" }, [
-    {
-      method: "tools/call",
-      args: ["--tool-name", "test_simple_text"],
-      pick: ({ content }: CallToolResult) => content,
-      expected: [{ type: "text", text: "This is a simple text response for testing." }],
-    },
-  ]),
-);
 await fixtures.close();
+
+const storage = `file:${join(home, "threads")}`;
+const saver = openCheckpointer(storage);
+await seed(saver, ["chat"]);
+const token = "a-token-of-the-suite";
+const { open, guarded } = await serveOwn(saver, token);
+for (const revision of revisions)
+  await tryOut(`suite, stratigraph, ${revision}`, () => runSuite(tools, "stratigraph", open.url, revision));
+for (const era of eras)
+  await tryOut(`Inspector, HTTP, ${era}`, () =>
+    inspectBy(tools, { args: [guarded.url, "--header", `Authorization: Bearer ${token}`], era }, calls),
+  );
+await open.close();
+await guarded.close();
+// Only one process at a time may have the folder open.
+await saver.end();
+
+const config = join(home, "stratigraph.config.json");
+writeFileSync(config, JSON.stringify({ checkpointer: storage }));
+// A bundle starts sooner than tsx loads the sources, and each call of the Inspector starts the server anew.
+const bundling = await bundlesOf(["packages/tools/cli/test/terminal/support/cliChild.ts"], home);
+await bundling.rebuild();
+await bundling.dispose();
+process.env[BUNDLES] = home;
+const { path, execArgv } = childProgram(join(import.meta.dirname, "../terminal/support/cliChild.ts"));
+// As clients write it down.
+const clientConfig = join(home, "mcp.json");
+const args = [...execArgv, path, "mcp", "--config", config];
+const server = { command: process.execPath, args };
+writeFileSync(clientConfig, JSON.stringify({ mcpServers: { stratigraph: server } }));
+for (const era of eras)
+  await tryOut(`Inspector, stdio, ${era}`, () =>
+    inspectBy(tools, { args: ["--config", clientConfig, "--server", "stratigraph"], era }, calls),
+  );
 process.exitCode = failed > 0 ? 1 : 0;
