@@ -117,7 +117,17 @@ test("Anna has no configuration yet: it is shown, written, and the second time i
 }
 `;
   expect(done).toMatchObject({ code: 0, stdout: `${join(project, ".mcp.json")} was written.\n` });
-  expect(done.stderr).toContain('  +       "args": ["-y", "stratigraph", "mcp", "--allow", "write"');
+  const shown = text
+    .trim()
+    .split("\n")
+    .map((line) => `  + ${line}`);
+  expect(done.stderr).toBe(
+    [
+      `Add stratigraph in ${join(project, ".mcp.json")} (Claude Code):`,
+      ...shown,
+      "Claude Code sees it after a restart.\n",
+    ].join("\n"),
+  );
   expect(await read(".mcp.json")).toBe(text);
   const { mtimeMs, ino } = await stat(join(project, ".mcp.json"));
   const again = await run(["--client", "claude-code", "--allow", "write", "--agent", "anna", "--json"]);

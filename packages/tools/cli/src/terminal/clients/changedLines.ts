@@ -27,10 +27,8 @@ export function changedLines(before: string, after: string): string[] {
 }
 
 function linesOf(text: string): string[] {
-  return text
-    .replace(/^\ufeff/, "")
-    .replace(/\r?\n$/, "")
-    .split(/\r?\n/);
+  const plain = text.replace(/^\ufeff/, "").replace(/\r?\n$/, "");
+  return plain === "" ? [] : plain.split(/\r?\n/);
 }
 
 /** A line that was changed within: of what surrounds the change, values are left out. */
