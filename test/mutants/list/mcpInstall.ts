@@ -224,4 +224,14 @@ export const mcpInstall: readonly Mutant[] = [
     tests,
     name: "Anna has no configuration yet",
   },
+  {
+    id: "mci23",
+    kind: "fault",
+    what: "a client that starts the server elsewhere downloads the package anew, without the commands and drivers",
+    file: `${src}/serverEntry.ts`,
+    find: "const folder = startsElsewhere(client, global) ?",
+    replace: "const folder = false ?",
+    tests,
+    name: "where npx finds it",
+  },
 ];

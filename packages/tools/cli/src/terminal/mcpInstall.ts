@@ -6,7 +6,7 @@ import { changedLines } from "./clients/changedLines.ts";
 import { readClientFile, writeClientFile } from "./clients/clientFile.ts";
 import { clients, fileOf, signsOf, type Client, type Places } from "./clients/clients.ts";
 import { planChange, type Change } from "./clients/planChange.ts";
-import { serverEntry, startsElsewhere, type GivenOption } from "./clients/serverEntry.ts";
+import { installedIn, serverEntry, startsElsewhere, type GivenOption } from "./clients/serverEntry.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { formatOf, type Settings } from "./settings.ts";
 import { canAsk, writeLine, type Terminal } from "./terminal.ts";
@@ -103,7 +103,7 @@ async function install(
   const isQuiet = settings.quiet === true;
   const isTable = formatOf(settings) === "table";
   const plan = linesOf(planned, client, remove);
-  const hints = remove || isQuiet ? [] : hintsOf(client, global, given);
+  const hints = remove || isQuiet ? [] : hintsOf(client, places, global, given);
   if (dryRun || change.action === "none") {
     await report(planned, plan, settings, terminal);
     return exitCodes.done;
@@ -183,12 +183,18 @@ function givenTo(command: Command, only?: ReadonlySet<string>): GivenOption[] {
   });
 }
 
-function hintsOf(client: Client, global: boolean, given: readonly GivenOption[]): string[] {
+function hintsOf(client: Client, places: Places, global: boolean, given: readonly GivenOption[]): string[] {
+  const hints: string[] = [];
   const hasStorage = given.some(({ flag }) => flag === "--config" || flag === "--url");
-  if (hasStorage || !startsElsewhere(client, global)) return [];
-  return [
-    `${client.title} doesn't start the server in this folder, where it would find a config file: add --config or --url.`,
-  ];
+  if (!hasStorage && startsElsewhere(client, global))
+    hints.push(
+      `${client.title} doesn't start the server in this folder, where it would find a config file: add --config or --url.`,
+    );
+  if (installedIn(places) === undefined)
+    hints.push(
+      "The server's package isn't installed in this folder: npm install --save-dev stratigraph @stratigraph/cli",
+    );
+  return hints;
 }
 
 async function report(

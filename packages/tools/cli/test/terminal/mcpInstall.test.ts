@@ -125,6 +125,7 @@ test("Anna has no configuration yet: it is shown, written, and the second time i
     [
       `Add stratigraph in ${join(project, ".mcp.json")} (Claude Code):`,
       ...shown,
+      "The server's package isn't installed in this folder: npm install --save-dev stratigraph @stratigraph/cli",
       "Claude Code sees it after a restart.\n",
     ].join("\n"),
   );
@@ -469,6 +470,29 @@ test("a wrong name, a config file that isn't there, and a folder that is a file 
     code: "MISCONFIGURED",
     message: expect.stringContaining("ENOTDIR"),
   });
+});
+
+test("a client that starts the server elsewhere is told where npx finds it, and where files are", async () => {
+  await mkdir(join(project, "node_modules/@stratigraph/cli"), { recursive: true });
+  const here = places("linux", { HOME: home }, project);
+  const given = [{ flag: "--audit", value: "./calls.jsonl" }];
+  const argsOf = (name: string, global: boolean, at: Places) =>
+    serverEntry(
+      clients.find((client) => client.name === name)!,
+      at,
+      global,
+      given,
+    ).args.join(" ");
+  const rest = "-y stratigraph mcp --audit";
+  expect(argsOf("claude-code", false, here)).toBe(`${rest} ./calls.jsonl`);
+  expect(argsOf("claude-desktop", false, here)).toBe(`--prefix ${project} ${rest} ${project}/calls.jsonl`);
+  const folder = "${workspaceFolder}";
+  expect(argsOf("vscode", false, here)).toBe(`--prefix ${folder} ${rest} ${folder}/calls.jsonl`);
+  const below = places("linux", { HOME: home }, join(project, "apps/a"));
+  expect(argsOf("vscode", false, below)).toBe(`--prefix ${project} ${rest} ${folder}/calls.jsonl`);
+  expect((await run(["--client", "cursor", "--dry-run"])).stdout).toContain(
+    `"args": ["--prefix", "${project}",`,
+  );
 });
 
 test("each client's files on macOS, Windows and Linux", () => {

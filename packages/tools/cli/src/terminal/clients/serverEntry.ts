@@ -28,11 +28,31 @@ export function serverEntry(
     if (places.platform === "win32") refuseShellCharacters(flag, told);
     return told.startsWith("-") ? [`${flag}=${told}`] : [flag, told];
   });
-  const args = ["-y", "stratigraph", "mcp", ...options];
+  const args = [...prefix(client, places, global), "-y", "stratigraph", "mcp", ...options];
   const type = client.type === undefined ? {} : { type: client.type };
   if (places.platform !== "win32") return { ...type, command: "npx", args };
   // npx is a script there, which only a shell starts: https://github.com/modelcontextprotocol/servers ("On Windows, wrap npx with cmd /c").
   return { ...type, command: "cmd", args: ["/c", "npx", ...args] };
+}
+
+/** The folder, at or above the current one, in which the commands are installed. */
+export function installedIn({ platform, cwd }: Places): string | undefined {
+  const { dirname, join } = platform === "win32" ? win32 : posix;
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, "node_modules", "@stratigraph", "cli"))) return folder;
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+/** Where npx finds the commands and the drivers of the project, though the client starts it elsewhere. */
+function prefix(client: Client, places: Places, global: boolean): string[] {
+  const folder = startsElsewhere(client, global) ? installedIn(places) : undefined;
+  if (folder === undefined) return [];
+  const { projectFolder } = client;
+  const isNamed = !isGlobal(client, global) && projectFolder !== undefined && folder === places.cwd;
+  const told = isNamed ? projectFolder.replace(/\/$/, "") : folder;
+  if (places.platform === "win32") refuseShellCharacters("prefix", told);
+  return ["--prefix", told];
 }
 
 /** Whether a client starts the server in another folder than the current one. */
@@ -72,6 +92,7 @@ function located(client: Client, places: Places, global: boolean, flag: string, 
     if (!existsSync(file)) throw new InvalidOptionError("config", value, `There is no file ${file}.`);
     return locatedFile(client, places, global, value);
   }
+  if (flag === "--audit") return locatedFile(client, places, global, value);
   const [, scheme, folder = "", rest = ""] = /^(pglite:|file:)([^?]*)(.*)$/is.exec(value) ?? [];
   if (flag !== "--url" || scheme === undefined || folder === "") return value;
   return scheme + locatedFile(client, places, global, folder) + rest;
