@@ -26,7 +26,7 @@ import { changedLines } from "../../src/terminal/clients/changedLines.ts";
 import { clients, fileOf, type Places } from "../../src/terminal/clients/clients.ts";
 import { planChange } from "../../src/terminal/clients/planChange.ts";
 import { serverEntry } from "../../src/terminal/clients/serverEntry.ts";
-import { addMcpInstall } from "../../src/terminal/mcpInstall.ts";
+import { addMcp } from "../../src/terminal/mcp.ts";
 import { addSettings } from "../../src/terminal/settings.ts";
 
 // The command that writes the server into a client's configuration. What it must not do is harm a file that people wrote.
@@ -67,12 +67,7 @@ async function run(args: readonly string[], answer?: () => Promise<string> | str
   let code: number | undefined;
   const program = new Command("stratigraph").exitOverride().configureOutput({ writeErr: () => undefined });
   addSettings(program);
-  const mcp = program
-    .command("mcp")
-    .option("--allow <effects...>")
-    .option("--workspace <id>")
-    .option("--agent <id>");
-  addMcpInstall(mcp, program, terminal, (ended) => (code = ended));
+  addMcp(program, terminal, (ended) => (code = ended));
   const asked = new Promise<void>((resolve) => {
     stderr.on("data", () => /Write it\?|Which client\?/.test(stderr.text) && resolve());
   });
@@ -106,12 +101,12 @@ const edited = (client: typeof claude, text: string, wanted: typeof entry | unde
   planChange(client, { path: "file", bytes: undefined, text }, "stratigraph", wanted);
 
 test("Anna has no configuration yet: it is shown, written, and the second time it is already there", async () => {
-  const done = await run(["--client", "claude-code", "--allow", "write", "--agent", "anna", "--yes"]);
+  const done = await run(["--client", "claude-code", "--allow", "write", "--threads", "acme/", "--yes"]);
   const text = `{
   "mcpServers": {
     "stratigraph": {
       "command": "npx",
-      "args": ["-y", "stratigraph", "mcp", "--allow", "write", "--agent", "anna"]
+      "args": ["-y", "stratigraph", "mcp", "--allow", "write", "--threads", "acme/"]
     }
   }
 }
@@ -131,7 +126,7 @@ test("Anna has no configuration yet: it is shown, written, and the second time i
   );
   expect(await read(".mcp.json")).toBe(text);
   const { mtimeMs, ino } = await stat(join(project, ".mcp.json"));
-  const again = await run(["--client", "claude-code", "--allow", "write", "--agent", "anna", "--json"]);
+  const again = await run(["--client", "claude-code", "--allow", "write", "--threads", "acme/", "--json"]);
   expect(again).toMatchObject({ code: 0, stderr: "" });
   expect(JSON.parse(again.stdout)).toEqual({
     client: "claude-code",
@@ -211,9 +206,9 @@ args = [
   expect(await read(path)).toBe(text + table);
   const own = `${table} # ours\n\n[mcp_servers.stratigraph.env]\nLEVEL = "1"\n\n[tui]\n# end\n`;
   await put(path, text + own);
-  const changed = await run(["--client", "codex", "--global", "-y", "--workspace", "trip"]);
-  expect(changed.stderr).toMatch(/- args = .*"mcp"\] # ours\n +\+ args = .*"--workspace", "trip"\] # ours\n/);
-  expect(await read(path)).toBe(text + own.replace('"mcp"]', '"mcp", "--workspace", "trip"]'));
+  const changed = await run(["--client", "codex", "--global", "-y", "--threads", "trip"]);
+  expect(changed.stderr).toMatch(/- args = .*"mcp"\] # ours\n +\+ args = .*"--threads", "trip"\] # ours\n/);
+  expect(await read(path)).toBe(text + own.replace('"mcp"]', '"mcp", "--threads", "trip"]'));
   expect(await run(["--client", "codex", "--global", "-y", "--remove"])).toMatchObject({ code: 0 });
   expect(await read(path)).toBe(`${text}\n\n[tui]\n# end\n`);
 });
