@@ -43,7 +43,7 @@ const tools = {
   bun: "@oven/bun-linux-x64@1.4.5",
   esbuild: "esbuild@0.28.2",
   jest: "jest@30.5.2",
-  mcp: ["@langchain/mcp-adapters@1.1.4", "@modelcontextprotocol/server@2.4.0"],
+  mcp: ["@langchain/mcp-adapters@1.1.4", "@modelcontextprotocol/server@2.4.0", "@openai/agents-core@0.20.0"],
   next: ["next@16.4.6", "react@19", "react-dom@19"],
   typescript: ["typescript@5.9.3", "@types/node@20"],
   yarn: "@yarnpkg/cli-dist@4.18.1",
@@ -279,6 +279,11 @@ export const consumers: Record<string, Consumer> = {
       project.run("node", ["mcp.mjs", "2"]),
     ]);
     return "a server that is killed in mid-call, of both generations of the SDK, and LangChain's adapters: paid once";
+  },
+
+  async memory(context) {
+    await (await application(context)).run("node", ["memory.mjs"]);
+    return "an agent of LangGraph and one of OpenAI's Agents SDK share one memory over HTTP";
   },
 
   async yarn(context) {

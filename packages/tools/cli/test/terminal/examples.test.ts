@@ -59,6 +59,8 @@ test.each(examples)("%s", async (line, effect) => {
   if (args[0] === "undo") await runCli(["promote", "ada@head~2"], { cwd: project.folder });
   const [command, place = ""] = args;
   if (command === "import") await runCli(["export", place], { cwd: project.folder });
+  if (args[1] === "import")
+    await runCli(["workspace", "export", args[2]!, args[3]!], { cwd: project.folder });
   const isEndless = args[1] === "watch";
   const isWorker = args.includes("--every") || isEndless;
   const listeners = process.listenerCount("SIGINT");

@@ -20,7 +20,10 @@ export const workspaceExport = operation({
   summary:
     "Write the items of a workspace, or those of one agent, to a file, for another storage or framework.",
   args: ["workspace", "to"],
-  examples: ["stratigraph workspace export team ada.jsonl --agent ada"],
+  examples: [
+    "stratigraph workspace export trip trip.jsonl",
+    "stratigraph workspace export trip planner.jsonl --agent planner",
+  ],
   input: z.object({
     workspace: workspaceFields.workspace,
     to: z.string().min(1).describe("The file, of lines of JSON. It is written anew."),

@@ -15,7 +15,7 @@ export const workspaceImport = operation({
   effect: "write",
   summary: "Put the items of a file into a workspace. What they replace stays in its history.",
   args: ["workspace", "from"],
-  examples: ["stratigraph workspace import team ada.jsonl --dry-run"],
+  examples: ["stratigraph workspace import trip trip.jsonl --dry-run"],
   input: z.object({
     workspace: workspaceFields.workspace,
     from: z
