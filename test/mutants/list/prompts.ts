@@ -195,4 +195,14 @@ export const promptMutants: readonly Mutant[] = [
     tests: ["packages/tools/cli/test/mcp/promptVersions.test.ts"],
     name: "are MCP prompts",
   },
+  {
+    id: "pv21",
+    kind: "guard",
+    what: "feedback that led to a version is shown while values are redacted",
+    file: "packages/tools/cli/src/operations/workspace/prompts.ts",
+    find: "isRedacted ? redactedText : ",
+    replace: "isRedacted && text === redactedText ? redactedText : ",
+    tests: ["packages/tools/cli/test/operations/workspace.test.ts"],
+    name: "prompts are listed",
+  },
 ];

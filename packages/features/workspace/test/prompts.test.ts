@@ -183,6 +183,7 @@ describe.each([
     await prompts.add(name, { template: "Be brief.\nAnswer {question}.\nThanks." });
     await prompts.add(name, { template: "Be brief.\nAnswer {question} politely.\nThanks." });
     const { a, b, text } = await prompts.compare(name, "1", "2");
+    expect((await prompts.report(name, { limit: 1 })).map(({ version }) => version.version)).toEqual(["2"]);
     expect([a.version.version, b.version.version, a.runs, b.isCurrent]).toEqual(["1", "2", 0, false]);
     expect(text).toEqual([
       { kind: "same", text: "Be brief.\n" },
@@ -452,6 +453,7 @@ test("what is wrong is refused with the field's name", async () => {
     [prompts.add("a", { template: "x", feedback: [""] }), option("feedback[0]")],
     [prompts.add("a", { template: "x", parent: "1" }), { code: "NOT_FOUND" }],
     [prompts.report("__proto__"), option("checkpointer")],
+    [prompts.report("__proto__", { limit: -1 }), option("limit")],
     [prompts.feedback("t", { score: 2 }), option("score")],
     [prompts.feedback("t", { score: Number.NaN }), option("score")],
     [prompts.feedback("t", { score: 1 }), option("checkpointer")],

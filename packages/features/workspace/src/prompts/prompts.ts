@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { lineage } from "@stratigraph/branch";
 import { InvalidOptionError, NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
-import { checkOptions, inParallel, kindOf, validId } from "@stratigraph/core/internal";
+import { checkedCount, checkOptions, inParallel, kindOf, validId } from "@stratigraph/core/internal";
 import type { Author } from "../author.ts";
 import { checkedName } from "../names.ts";
 import type { Workspace } from "../workspace.ts";
@@ -247,10 +247,14 @@ export class Prompts {
   /**
    * All versions of a prompt, oldest first, with what became of the runs that used them. Runs are found by their metadata in the
    * checkpointer's threads, archived ones too; those of deleted threads aren't there any more.
-   * @throws NotFoundError; InvalidOptionError without a checkpointer
+   * @param options `limit`: only the newest so many versions. Default: all
+   * @throws NotFoundError; InvalidOptionError, also without a checkpointer
    */
-  async report(name: string): Promise<PromptReport[]> {
-    return await this.#reports(name, await this.versions(name));
+  async report(name: string, options: { readonly limit?: number | undefined } = {}): Promise<PromptReport[]> {
+    checkOptions("report", options, { limit: true });
+    const limit = checkedCount("limit", options.limit, Infinity);
+    const versions = await this.versions(name);
+    return await this.#reports(name, versions.slice(Math.max(0, versions.length - limit)));
   }
 
   /**

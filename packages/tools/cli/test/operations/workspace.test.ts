@@ -1,6 +1,9 @@
+// long file: each operation on workspaces in a short story, over the same trip
 import { randomBytes } from "node:crypto";
+import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver } from "@stratigraph/core";
 import { createWorkspace, type Workspace } from "@stratigraph/workspace";
+import { createPrompts } from "@stratigraph/workspace/prompts";
 import { expect, test } from "vitest";
 import { hostileId, ran } from "./support/ran.ts";
 
@@ -260,4 +263,48 @@ test("locks: who holds what", async () => {
   });
   const none = await ran("workspace-locks", { workspace: "trip" }, saver);
   expect(none.text).toBe("No lock is held.");
+});
+
+test("prompts are listed, and the versions of one with what became of their runs", async () => {
+  const { saver } = await trip();
+  const prompts = createPrompts(createWorkspace(saver, "trip", { agent: "planner" }), {
+    checkpointer: saver,
+  });
+  const none = await ran("workspace-prompts", { workspace: "trip" }, saver);
+  expect(none.text).toBe("No prompts.");
+  const one = await prompts.add("answer", { template: "Answer {question}." });
+  await prompts.add(hostileId, { template: "x" });
+  await prompts.add("answer", { template: "Be brief. Answer {question}.", feedback: ["too long"] });
+  const graph = new StateGraph(Annotation.Root({ n: Annotation<number> }))
+    .addNode("work", () => ({ n: 1 }))
+    .addEdge(START, "work")
+    .compile({ checkpointer: saver });
+  await graph.invoke({ n: 0 }, { configurable: { thread_id: "prompted" }, metadata: one.metadata });
+  await prompts.feedback("prompted", { score: 0.5 });
+  const all = await ran<Output>("workspace-prompts", { workspace: "trip" }, saver);
+  expect(all.output.items).toMatchObject([
+    { prompt: hostileId, version: "1" },
+    { prompt: "answer", version: "1", author: { agent: "planner" }, variables: ["question"] },
+  ]);
+  const { output, text } = await ran<Output>(
+    "workspace-prompts",
+    { workspace: "trip", prompt: "answer" },
+    saver,
+  );
+  expect(output.items).toMatchObject([
+    { version: "2", isCurrent: false, parent: "1", feedback: ["too long"], metrics: { runs: 0, ratings: 0 } },
+    { version: "1", isCurrent: true, metrics: { runs: 1, success: 1, satisfaction: 0.5 } },
+  ]);
+  expect(text).toMatch(/1 \* +\d+ s ago +planner +1 +100 % +0 +50 %/);
+  const newest = await ran<Output>(
+    "workspace-prompts",
+    { workspace: "trip", prompt: "answer", limit: 1 },
+    saver,
+  );
+  expect(newest.output.items).toMatchObject([{ version: "2" }]);
+  expect(newest.text).toContain("1 of 2. More with --limit");
+  const hidden = await ran<Output>("workspace-prompts", { workspace: "trip", prompt: "answer" }, saver, {
+    redact: ["workspaces.*"],
+  });
+  expect(JSON.stringify(hidden)).not.toContain("too long");
 });

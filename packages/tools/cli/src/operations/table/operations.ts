@@ -42,6 +42,7 @@ import { workspaceItems } from "../workspace/items.ts";
 import { workspaceList } from "../workspace/list.ts";
 import { workspaceLocks } from "../workspace/locks.ts";
 import { workspaceLog } from "../workspace/log.ts";
+import { workspacePrompts } from "../workspace/prompts.ts";
 import { workspaceShow } from "../workspace/show.ts";
 import { workspaceWatch } from "../workspace/watch.ts";
 import type { z } from "zod";
@@ -69,6 +70,7 @@ const all = [
   workspaceDiff,
   workspaceWatch,
   workspaceLocks,
+  workspacePrompts,
   fork,
   merge,
   promote,
