@@ -37,3 +37,8 @@ export function isTaskOfCall(task: string | undefined): boolean {
 export function runAs<T>(call: CurrentCall, task: string | undefined, work: () => T): T {
   return storage.run({ call, task }, work);
 }
+
+/** Runs code as that of nobody's call, whoever started it: the answer to a request isn't part of the call that sent the request. */
+export function outsideCalls<T>(work: () => T): T {
+  return storage.exit(work);
+}

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { InvalidOptionError } from "@stratigraph/core";
 import { checkOptions, trace } from "@stratigraph/core/internal";
 import type { PlainCallContext } from "../callFront.ts";
+import { outsideCalls } from "../calls/currentCall.ts";
 import { checkCallOptions, checkDeclared, checkToolName, optionsOf } from "../calls/checkCallOptions.ts";
 import { canonical } from "../identity/canonical.ts";
 import type { McpJournal, WrapServerOptions } from "./options.ts";
@@ -10,6 +11,7 @@ import {
   nameIn,
   registeredTools,
   requestIn,
+  textResult,
   type Callback,
   type McpContext,
   type McpServerLike,
@@ -22,14 +24,19 @@ import { canElicit, questionFor, takeAnswer, unknownIn, unknownResult } from "./
 /** How the run of a call begins to which its client gave no name. */
 const unnamed = "request ";
 
-/** The results with which tools stopped in place of ending. */
+/** A tool asks its client for something in place of ending: by its result, or by an error. */
 class Stopped extends Error {
   readonly is_bubble_up = true;
 
-  constructor(readonly result: unknown) {
+  constructor(readonly asks: { readonly result: unknown } | { readonly error: unknown }) {
     super("The tool asks its client for input.");
   }
 }
+
+const toldName = "ToolError";
+
+/** The code of the protocol's error by which a tool asks its client to open a page. */
+const urlElicitationRequired = -32042;
 
 /** A failure that the tool itself reported: nothing happened. The journal keeps the result. */
 class ToldFailure extends Error {
@@ -37,7 +44,7 @@ class ToldFailure extends Error {
 
   constructor(readonly told: ToolResult) {
     super(JSON.stringify(told.content ?? null).slice(0, 2000));
-    this.name = "ToolError";
+    this.name = toldName;
   }
 }
 
@@ -123,10 +130,15 @@ class ServerCalls {
         if (found !== undefined) return found;
       }
       try {
-        return await this.#make(tool, args, threadId, context, () => callback(...given));
+        const work = (): unknown => callback(...given);
+        return await outsideCalls(() => this.#make(tool, args, threadId, context, work));
       } catch (error) {
-        if (error instanceof Stopped) return error.result;
-        if (error instanceof ToldFailure) return error.told;
+        if (error instanceof Stopped) {
+          if ("error" in error.asks) throw error.asks.error;
+          return error.asks.result;
+        }
+        const told = toldIn(error);
+        if (told !== undefined) return told;
         const unknown = unknownIn(error);
         if (unknown === undefined) throw error;
         if (elicit && canElicit(this.#server, context)) return questionFor(unknown);
@@ -161,7 +173,11 @@ class ServerCalls {
     const made = async ({ fingerprint }: PlainCallContext): Promise<unknown> => {
       ran = true;
       try {
-        return endOf(await work(), options.effects === "none");
+        // The same name asks a read that failed again; without a name, the record may have the failure whole.
+        return endOf(await work(), options.effects === "none" && name === undefined);
+      } catch (error) {
+        const { code } = Object(error) as { code?: unknown };
+        throw code === urlElicitationRequired ? new Stopped({ error }) : error;
       } finally {
         if (isStored)
           await this.#after(() => snapshot(checkpointer, threadId, state, { tool, call: fingerprint }));
@@ -193,11 +209,23 @@ class ServerCalls {
   }
 }
 
+/** The failure that a tool reported: now, or when it was recorded. */
+function toldIn(error: unknown): ToolResult | undefined {
+  if (error instanceof ToldFailure) return error.told;
+  const { name, message } = Object(error) as { name?: unknown; message?: unknown };
+  if (name !== toldName) return undefined;
+  try {
+    return { content: JSON.parse(String(message)) as unknown, isError: true };
+  } catch {
+    return { ...textResult(String(message)), isError: true };
+  }
+}
+
 /** The value with which a call ends. @throws Stopped, ToldFailure */
-function endOf(result: unknown, isRead: boolean): unknown {
+function endOf(result: unknown, keepsFailures: boolean): unknown {
   const { isError, resultType } = Object(result) as ToolResult;
-  if (resultType === "input_required") throw new Stopped(result);
-  if (isError === true && !isRead) throw new ToldFailure(result as ToolResult);
+  if (resultType === "input_required") throw new Stopped({ result });
+  if (isError === true && !keepsFailures) throw new ToldFailure(result as ToolResult);
   return result;
 }
 

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import {
   inputRequired,
+  UrlElicitationRequiredError,
   McpServer,
   type CallToolResult,
   type ServerContext,
@@ -182,6 +183,23 @@ describe.each(eras)("with a client of %s", (_era, connect: Connect) => {
     expect(paid.toSorted()).toEqual([1, 2]);
   });
 
+  it("a tool that sends its client to a page first has paid once in the end", async () => {
+    let sent = false;
+    const pay = (): CallToolResult => {
+      if (sent) return says("receipt");
+      sent = true;
+      paid.pop();
+      throw new UrlElicitationRequiredError([
+        { mode: "url", message: "Log in", url: "https://example.com", elicitationId: "1" },
+      ]);
+    };
+    const { call } = await connect(bank({ pay }));
+    await call("pay", { amount: 5 }, "a").catch(() => undefined);
+    for (const _ of [1, 2]) expect((await call("pay", { amount: 5 }, "a")).text).toBe("receipt");
+    expect(await statuses()).toEqual(["pay succeeded"]);
+    expect(paid).toEqual([5]);
+  });
+
   it("a tool that asks its client for input has paid once in the end", async () => {
     const asks = (given: number, context: ServerContext): CallToolResult => {
       if (context.mcpReq.inputResponses?.["sure"] !== undefined) return says(`paid ${given}`);
@@ -239,7 +257,8 @@ describe.each(eras)("with a client of %s", (_era, connect: Connect) => {
   });
 
   it("a replay serves the recorded results, named or not, in their order, and runs nothing", async () => {
-    const errors = [new Error("no answer"), { ...says("declined"), isError: true }];
+    const declined = { ...says("declined"), isError: true, structuredContent: { code: 51 } };
+    const errors = [new Error("no answer"), declined];
     const pay = (given: number): CallToolResult => {
       const error = given === 9 ? errors.pop() : undefined;
       if (error instanceof Error) throw error;
@@ -294,6 +313,32 @@ it("large results, ids full of quotes and emoji, and threads per client: all are
   const nowhere = await connect(bank({ options: { thread: () => "" } }));
   expect((await nowhere.call("pay", { amount: 2 })).text).toContain("thread");
   expect(paid).toEqual([1, 1]);
+});
+
+it("a read that fails is made again under its name, and a replay shows its failure", async () => {
+  const failed = { ...says("busy"), isError: true };
+  let looks = 0;
+  const office = (on: WrapServerOptions["journal"]) => (): McpServer => {
+    const server = new McpServer({ name: "office", version: "1" });
+    wrapServer(server, { journal: on, thread: "desk", tools: { look: "none" } });
+    server.registerTool("look", {}, () => ((looks += 1), looks % 2 === 0 ? says(`look ${looks}`) : failed));
+    return server;
+  };
+  const { call } = await connect(office(journal));
+  expect((await call("look", {}, "a")).content).toEqual(failed.content);
+  const replay = await connect(office(await journal.replay("desk")));
+  expect(await replay.call("look", {}, "a")).toMatchObject(failed);
+  expect(looks).toBe(1);
+  for (const _ of [1, 2]) expect((await call("look", {}, "a")).text).toBe("look 2");
+});
+
+it("a client in the same process that calls from within a call of a journal names its calls as others do", async () => {
+  const { call } = await connect(bank());
+  for (const id of ["one", "two"])
+    await journal.run({ configurable: { thread_id: "ada" } }, { id }, async () => {
+      expect((await call("pay", { amount: 5 }, "invoice 7")).text).toBe("receipt 1");
+    });
+  expect(paid).toEqual([5]);
 });
 
 it("a deleted thread begins anew", async () => {
