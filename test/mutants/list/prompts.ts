@@ -205,4 +205,14 @@ export const promptMutants: readonly Mutant[] = [
     tests: ["packages/tools/cli/test/operations/workspace.test.ts"],
     name: "prompts are listed",
   },
+  {
+    id: "pv22",
+    kind: "guard",
+    what: "messages of a DeltaChannel that were there before a run count again",
+    file: `${room}/runTokens.ts`,
+    find: "checkpoint === first || !parents.has(checkpoint)",
+    replace: "!parents.has(checkpoint)",
+    tests,
+    name: "messages of a DeltaChannel",
+  },
 ];

@@ -4,6 +4,7 @@ import { AIMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages
 import {
   Annotation,
   Command,
+  DeltaChannel,
   END,
   interrupt,
   MessagesAnnotation,
@@ -151,6 +152,7 @@ describe.each([
     const between = createPrompts({
       get: (...args) => ws.get(...args),
       search: (...args) => ws.search(...args),
+      store: () => ws.store(),
       transact: (...args) => ws.transact(...args),
       put: async (...args) => {
         await other.promote(name, "3");
@@ -362,6 +364,25 @@ describe.each([
     expect((await report()).tokens.total).toBe(2 * 15 + 3 * 2);
     await graph.invoke({}, on(thread, one));
     expect((await report()).tokens.total).toBe(2 * (2 * 15 + 3 * 2));
+  });
+
+  once("messages of a DeltaChannel are counted, of each turn once", async () => {
+    const { saver, prompts, name, on, thread, report } = await open();
+    const one = await prompts.add(name, { template: "a" });
+    const append = (messages: AIMessage[], more: readonly AIMessage[][]): AIMessage[] => [
+      ...messages,
+      ...more.flat(),
+    ];
+    const messages = () => new DeltaChannel<AIMessage[], AIMessage[]>(append, { snapshotFrequency: 1000 });
+    const graph = new StateGraph(Annotation.Root({ messages }))
+      .addNode("work", () => ({ messages: [said("a")] }))
+      .addNode("more", () => ({ messages: [said("b")] }))
+      .addEdge(START, "work")
+      .addEdge("work", "more")
+      .addEdge("more", END)
+      .compile({ checkpointer: saver });
+    for (let turn = 0; turn < 3; turn += 1) await graph.invoke({ messages: [] }, on(thread, one));
+    expect(await report()).toMatchObject({ runs: 3, succeeded: 3, tokens: { total: 90 } });
   });
 
   test("only threads that used the prompt are read, and values only of its runs", async () => {

@@ -12,7 +12,7 @@ export interface PromptMetrics {
   readonly failed: number;
   /** Wait for an answer of a person. */
   readonly waiting: number;
-  /** A step is due: they are under way, or their process died. */
+  /** A step is due: they are under way, stopped at a breakpoint, or their process died. */
   readonly unfinished: number;
   /** The share of runs that succeeded, 0 to 1. Absent: there are none. */
   readonly success?: number | undefined;

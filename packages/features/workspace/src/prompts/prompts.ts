@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { lineage } from "@stratigraph/branch";
 import { InvalidOptionError, NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
-import { checkedCount, checkOptions, inParallel, kindOf, validId } from "@stratigraph/core/internal";
+import { checkedCount, checkOptions, kindOf, validId } from "@stratigraph/core/internal";
 import type { Author } from "../author.ts";
 import { checkedName } from "../names.ts";
 import type { Workspace } from "../workspace.ts";
@@ -14,7 +14,7 @@ import { checkedTemplate, type PromptTemplate } from "./template.ts";
 import { textDiff, type TextChange } from "./textDiff.ts";
 
 /** What prompts need of a workspace, or of a role's part of it. */
-export type PromptRoom = Pick<Workspace, "get" | "put" | "search" | "transact">;
+export type PromptRoom = Pick<Workspace, "get" | "put" | "search" | "store" | "transact">;
 
 /** Options of createPrompts. */
 export interface PromptsOptions {
@@ -158,11 +158,18 @@ export class Prompts {
 
   /** The current versions of all prompts, by name; of more than 1,000, those that were changed last. */
   async list(): Promise<PromptVersion[]> {
-    const names: string[] = [];
-    for await (const { key } of this.#items(this.#cells)) if (names.push(key) === mostListed) break;
-    const found = new Map<string, PromptVersion>();
-    await inParallel(names, 16, async (name) => void found.set(name, await this.get(name)));
-    return names.sort().map((name) => found.get(name)!);
+    const cells: WorkspaceItem[] = [];
+    for await (const cell of this.#items(this.#cells)) if (cells.push(cell) === mostListed) break;
+    cells.sort((one, other) => (one.key < other.key ? -1 : 1));
+    const items = await this.#room.store().batch(
+      cells.map(({ key, value }) => ({
+        namespace: this.#versions(key),
+        key: (value as unknown as Current).version,
+      })),
+    );
+    return (items as (WorkspaceItem | null)[]).flatMap((item, place) =>
+      item === null ? [] : [new PromptVersion(cells[place]!.key, item)],
+    );
   }
 
   /**
