@@ -1,11 +1,11 @@
 // long file: all that can be done with prompts, each in a few lines
 import { createHash } from "node:crypto";
+import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { lineage } from "@stratigraph/branch";
 import { InvalidOptionError, NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
 import { checkedCount, checkOptions, kindOf, validId } from "@stratigraph/core/internal";
 import type { Author } from "../author.ts";
 import { checkedName } from "../names.ts";
-import type { Workspace } from "../workspace.ts";
 import type { WorkspaceItem } from "../workspaceItem.ts";
 import { runMetrics, type PromptMetrics } from "./metrics.ts";
 import { PromptVersion, type StoredVersion } from "./promptVersion.ts";
@@ -14,7 +14,31 @@ import { checkedTemplate, type PromptTemplate } from "./template.ts";
 import { textDiff, type TextChange } from "./textDiff.ts";
 
 /** What prompts need of a workspace, or of a role's part of it. */
-export type PromptRoom = Pick<Workspace, "get" | "put" | "search" | "store" | "transact">;
+export interface PromptRoom {
+  get(namespace: string[], key: string): Promise<WorkspaceItem | null>;
+  search(
+    namespace: string[],
+    options: { readonly limit: number; readonly offset?: number },
+  ): Promise<WorkspaceItem[]>;
+  store(): BaseStore;
+  put(
+    namespace: string[],
+    key: string,
+    value: Record<string, unknown>,
+    options: { readonly ifVersion: number; readonly reason?: string | undefined },
+  ): Promise<{ readonly ok: true } | { readonly ok: false; readonly current: WorkspaceItem | null }>;
+  transact(
+    steps: readonly {
+      readonly put: {
+        readonly namespace: readonly string[];
+        readonly key: string;
+        readonly value: Record<string, unknown>;
+        readonly ifVersion?: number | undefined;
+      };
+    }[],
+    options?: { readonly reason?: string | undefined },
+  ): Promise<{ readonly ok: boolean }>;
+}
 
 /** Options of createPrompts. */
 export interface PromptsOptions {
