@@ -10,7 +10,7 @@ import {
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createJournal, type Journal } from "../../src/index.ts";
+import { createJournal, currentCall, type Journal } from "../../src/index.ts";
 import { wrapServer, type WrapServerOptions } from "../../src/mcp.ts";
 import { Life } from "../support/mortal.ts";
 import { eras, type Connect } from "../support/mcpClient.ts";
@@ -56,6 +56,7 @@ function bank({ pay, options }: Bank = {}) {
     });
     server.registerTool("look", { description: "at the balance" }, () => says(`${paid.length} paid`));
     server.registerTool("refund", amount, ({ amount: given }) => {
+      expect(currentCall()?.idempotencyKey).toMatch(/./);
       paid.push(-given);
       return says(`refund ${paid.length}`);
     });
