@@ -6,9 +6,14 @@ import { createCheckpointer } from "stratigraph";
 
 // One agent, in a process of its own: agent.ts <role> <url>. It knows nothing but the memory's address, and may be killed at any time.
 const [role = "", url = ""] = process.argv.slice(2);
-const headers = { authorization: `Bearer ${process.env["MEMORY_TOKEN"]}` };
+// #region cache
+const checkpointer = await createCheckpointer({ memory: true }); // or a folder: { pglite: ".memory" }
+const cache = createWorkspace(checkpointer, "cache", { agent: role });
+
 const client = new Client({ name: role, version: "1.0.0" });
+const headers = { authorization: `Bearer ${process.env["MEMORY_TOKEN"]}` };
 await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+// #endregion
 
 interface Ticket {
   readonly status: "new" | "triaged" | "answered" | "done";
@@ -85,8 +90,6 @@ async function doneIn(memory: typeof cache): Promise<unknown[]> {
   return await memory.search(tickets, { limit: 100, filter: { status: "done" } });
 }
 
-const checkpointer = await createCheckpointer({ memory: true });
-const cache = createWorkspace(checkpointer, "cache", { agent: role });
 for (;;) {
   const { items } = await call<{ items: Item[] }>("memory_search", { prefix: tickets, limit: 100 });
   for (const item of items) await work(item);
