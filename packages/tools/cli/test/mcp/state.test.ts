@@ -1,0 +1,539 @@
+// long file: what clients may do with threads, story by story, on one storage
+import { Annotation, END, interrupt, START, StateGraph } from "@langchain/langgraph";
+import { HumanMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@stratigraph/core";
+import { createJournal } from "@stratigraph/journal";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { agentOf, asks, payments, pays, says } from "../../../../features/journal/test/support/effects.ts";
+import { createMcp, type McpAudit, type McpOptions } from "../../src/mcp/index.ts";
+import { operations } from "../../src/operations/index.ts";
+import { called, connected, readJson, refusal } from "./support/connected.ts";
+
+const strange = `a/../"b' \u202e😀%2F?#`;
+const secret = "the safe's number is 4711";
+const saver = new MemorySaver();
+const audit: McpAudit[] = [];
+const token = (name: string) => `${name}-0123456789abcdef`;
+
+const State = Annotation.Root({
+  note: Annotation<string>(),
+  list: Annotation<string[]>(),
+  secret: Annotation<string>(),
+  answer: Annotation<unknown>(),
+});
+const graph = new StateGraph(State)
+  .addNode("write", ({ note }) => ({ list: [note, "x".repeat(40_000), "end"] }))
+  .addNode("ask", ({ note }) => (note === "ask" ? { answer: interrupt("May I?") } : {}))
+  .addEdge(START, "write")
+  .addEdge("write", "ask")
+  .addEdge("ask", END)
+  .compile({ checkpointer: saver });
+
+const on = (thread_id: string) => ({ configurable: { thread_id } });
+
+function serve(options: Partial<McpOptions> = {}) {
+  return createMcp({ saver, audit: (entry) => void audit.push(entry), ...options });
+}
+
+beforeAll(async () => {
+  for (const id of ["acme/1", "acme/2", "other", strange, ".."])
+    await graph.invoke({ note: id, secret }, on(id));
+});
+
+describe("a client that may only read", () => {
+  const mcp = serve({ graphs: ["graph"] });
+  const client = connected(mcp);
+  afterAll(async () => (await client).close());
+
+  test("finds eleven tools, in the order of the table, that say that they change nothing", async () => {
+    const { tools } = await (await client).listTools();
+    const names = tools.map(({ name }) => name);
+    expect(names).toEqual(operations.map(({ name }) => name).filter((name) => names.includes(name)));
+    expect(names.toSorted()).toEqual([
+      "blame",
+      "calls",
+      "diff",
+      "history",
+      "questions",
+      "show",
+      "stats",
+      "threads",
+      "verify",
+      "why",
+      "writes",
+    ]);
+    for (const { annotations, outputSchema, description } of tools) {
+      expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+      expect(outputSchema).toMatchObject({ type: "object", properties: expect.anything() });
+      expect(description).toMatch(/\.$/);
+    }
+    // Each conversation begins with them: some ten thousand tokens.
+    expect(JSON.stringify(tools).length).toBeLessThan(45_000);
+  });
+
+  test("gets what the operations answer, as data and as text", async () => {
+    const result = await (await client).callTool({ name: "threads", arguments: { order: "oldest" } });
+    const { items } = result.structuredContent as { items: { thread: string }[] };
+    expect(items.map(({ thread }) => thread)).toEqual(["acme/1", "acme/2", "other", strange, ".."]);
+    expect(JSON.parse((result.content as unknown as [{ text: string }])[0].text)).toEqual(
+      result.structuredContent,
+    );
+  });
+
+  test("can't write, not even by a tool's name", async () => {
+    await expect((await client).callTool({ name: "fork", arguments: { at: "other" } })).rejects.toThrow(
+      "not found",
+    );
+    await expect(
+      (await client).callTool({ name: "delete", arguments: { threads: ["other"] } }),
+    ).rejects.toThrow("not found");
+  });
+
+  test("is told which field is wrong, and what to do", async () => {
+    expect(await refusal(await client, "show", { at: "other", chanel: "list" })).toMatch(
+      /^INVALID_OPTION: .*chanel: is unknown; show takes at, /,
+    );
+    expect(await refusal(await client, "history", { thread: "other", limit: 0 })).toContain(
+      "limit: expected at least 1; found 0",
+    );
+    expect(await refusal(await client, "show", { at: "nobody" })).toBe(
+      'NOT_FOUND: Thread "nobody" has no checkpoints. "threads" lists threads.',
+    );
+  });
+
+  test("gets long values cut, with a link to the whole", async () => {
+    const result = await (await client).callTool({ name: "show", arguments: { at: "other" } });
+    expect(JSON.stringify(result.structuredContent).length).toBeLessThan(20_000);
+    const [, link] = result.content as [unknown, { type: string; uri: string; size: number }];
+    expect(link).toMatchObject({ type: "resource_link", size: expect.any(Number) });
+    expect(await readJson(await client, link.uri)).toEqual(["other", "x".repeat(40_000), "end"]);
+    expect(await readJson(await client, `${link.uri}?path=${encodeURIComponent("[-1]")}`)).toBe("end");
+    await expect(readJson(await client, `${link.uri}?path=.nothing`)).rejects.toThrow("leads nowhere");
+  });
+
+  test("walks a history page by page, and misses nothing", async () => {
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await called(await client, "history", {
+        thread: "other",
+        limit: 1,
+        ...(cursor && { cursor }),
+      });
+      seen.push(...page.items.map(({ checkpoint }: { checkpoint: string }) => checkpoint));
+      ({ cursor } = page);
+    } while (cursor !== undefined);
+    expect(seen).toHaveLength(4);
+    const all = await readJson(await client, "stratigraph://threads/other/history");
+    expect(all.items.map(({ checkpoint }: { checkpoint: string }) => checkpoint)).toEqual(seen);
+  });
+
+  test("may keep a checkpoint, but not a head, and shares neither", async () => {
+    const head = await (await client).readResource({ uri: "stratigraph://threads/other" });
+    expect(head).toMatchObject({ ttlMs: 0, cacheScope: "private" });
+    const { checkpoint } = await readJson(await client, "stratigraph://threads/other");
+    const uri = `stratigraph://threads/other/checkpoints/${checkpoint}`;
+    const read = async () => await (await client).readResource({ uri });
+    const before = await read();
+    expect(before).toMatchObject({ ttlMs: 86_400_000, cacheScope: "private" });
+    await graph.updateState(on("other"), { answer: 1 });
+    expect((await read()).contents).toEqual(before.contents);
+  });
+
+  test("reads threads of any name by the addresses that are listed", async () => {
+    const { resources } = await (await client).listResources();
+    for (const thread of [strange, ".."]) {
+      const { uri } = resources.find(({ name }) => name === thread)!;
+      expect(uri).toMatch(/^[\x21-\x7e]+$/);
+      expect(await readJson(await client, uri)).toMatchObject({ thread });
+      const { checkpoint } = await readJson(await client, uri);
+      expect(await readJson(await client, `${uri}/checkpoints/${checkpoint}/channels/note`)).toBe(thread);
+    }
+  });
+
+  test("is told that an address is wrong, and never gets another thread's data", async () => {
+    const wrong = [
+      "",
+      "/",
+      "/other/",
+      "/other/x",
+      "/other/checkpoints",
+      "/other?x=1",
+      "/other//channels/note",
+      "/nobody",
+      "/%F0",
+      "other",
+      "/acme/1",
+    ];
+    for (const rest of wrong)
+      await expect(
+        (await client).readResource({
+          uri: `stratigraph://threads${rest}x`.slice(0, -1) + (rest === "" ? "?a" : ""),
+        }),
+      ).rejects.toMatchObject({ code: -32_602 });
+    await expect((await client).readResource({ uri: "file:///etc/passwd" })).rejects.toMatchObject({
+      code: -32_602,
+    });
+  });
+
+  test("has ids completed", async () => {
+    const complete = async (name: string, value: string, given = {}) =>
+      (
+        await (
+          await client
+        ).complete({
+          ref: {
+            type: "ref/resource",
+            uri: "stratigraph://threads/{thread}/checkpoints/{checkpoint}{?namespace}",
+          },
+          argument: { name, value },
+          context: { arguments: given },
+        })
+      ).completion.values;
+    expect(await complete("thread", "ac")).toEqual(["acme/2", "acme/1"]);
+    expect((await complete("checkpoint", "", { thread: "acme/1" })).length).toBe(4);
+    expect(await complete("channel", "n", { thread: "acme/1" })).toEqual(["note"]);
+    expect(await complete("checkpoint", "", { thread: "nobody" })).toEqual([]);
+  });
+
+  test("gets prompts with the facts in them", async () => {
+    const { prompts } = await (await client).listPrompts();
+    expect(prompts.map(({ name }) => name)).toEqual([
+      "why_did_this_run_fail",
+      "compare_two_branches",
+      "prepare_a_what_if",
+    ]);
+    const get = async (name: string, args: Record<string, string>) =>
+      JSON.stringify((await (await client).getPrompt({ name, arguments: args })).messages);
+    expect(await get("why_did_this_run_fail", { thread: "acme/1" })).toContain("acme/1");
+    expect(await get("compare_two_branches", { from: "acme/1", to: "acme/2" })).toContain("acme/2");
+    expect(await get("prepare_a_what_if", { thread: "acme/1", question: "What if not?" })).toContain(
+      "What if not?",
+    );
+    await expect(get("why_did_this_run_fail", { thread: "nobody" })).rejects.toThrow("NOT_FOUND");
+  });
+});
+
+test("what the config redacts is in no tool, resource, prompt or error", async () => {
+  const client = await connected(serve({ redact: ["secret"] }));
+  const { checkpoint } = await readJson(client, "stratigraph://threads/acme%2F1");
+  const answers = [
+    ...(await Promise.all(
+      [
+        ["show", { at: "acme/1" }],
+        ["show", { at: "acme/1", channel: "secret" }],
+        ["writes", { at: "acme/1@step:-1" }],
+        ["diff", { from: "acme/1@step:-1", to: "acme/1" }],
+        ["blame", { at: "acme/1", path: "secret" }],
+        ["verify", {}],
+        ["stats", {}],
+      ].map(
+        async ([name, args]) =>
+          await client.callTool({ name: name as string, arguments: args as object as never }),
+      ),
+    )),
+    await client.readResource({ uri: `stratigraph://threads/acme%2F1/checkpoints/${checkpoint}` }),
+    await client
+      .readResource({ uri: `stratigraph://threads/acme%2F1/checkpoints/${checkpoint}/channels/secret` })
+      .catch(String),
+    await client.getPrompt({ name: "why_did_this_run_fail", arguments: { thread: "acme/1" } }),
+    await client.getPrompt({
+      name: "compare_two_branches",
+      arguments: { from: "acme/1@step:-1", to: "acme/1" },
+    }),
+  ];
+  expect(answers).toHaveLength(11);
+  expect(JSON.stringify(answers)).not.toContain("4711");
+  await client.close();
+});
+
+describe("a token for some threads", () => {
+  const mcp = serve({
+    allow: ["read", "write"],
+    graphs: ["graph"],
+    graph: () => Promise.resolve(graph as never),
+    tokens: [
+      { name: "acme", token: token("acme"), allow: ["read", "write"], threads: ["acme/"] },
+      { name: "looker", token: token("looker") },
+    ],
+  });
+  const client = connected(mcp, { bearer: token("acme") });
+  afterAll(async () => (await client).close());
+
+  test("lists, counts, verifies, completes and subscribes to no others", async () => {
+    const acme = await client;
+    const { items } = await called(acme, "threads");
+    expect(items.map(({ thread }: { thread: string }) => thread)).toEqual(["acme/2", "acme/1"]);
+    expect((await called(acme, "verify")).totals).toMatchObject({ threads: 2 });
+    expect((await called(acme, "questions")).threads).toBe(2);
+    const { resources } = await acme.listResources();
+    expect(resources.map(({ name }) => name)).toEqual(["threads", "acme/2", "acme/1"]);
+    const ref = { type: "ref/resource" as const, uri: "stratigraph://threads/{thread}" };
+    expect(
+      (await acme.complete({ ref, argument: { name: "thread", value: "o" } })).completion.values,
+    ).toEqual([]);
+  });
+
+  test("opens no others by any field, address or prompt", async () => {
+    const acme = await client;
+    for (const [name, args] of [
+      ["show", { at: "other" }],
+      ["show", { at: "other", checkpoint: "x" }],
+      ["history", { thread: "other" }],
+      ["diff", { from: "acme/1", to: "other" }],
+      ["verify", { threads: ["acme/1", "other"] }],
+      ["calls", { thread: "other" }],
+      ["fork", { at: "acme/1", to: ["other-2"] }],
+      ["fork", { at: "other", to: ["acme/3"] }],
+      ["merge", { thread: "acme/1", from: ["other"] }],
+      ["run", { at: "other" }],
+      ["run", { at: "new", create: true, input: "{}" }],
+      ["promote", { at: "other@head~1" }],
+      ["answer", { thread: "other" }],
+    ] as const)
+      expect(await refusal(acme, name, args), name).toMatch(/^ACCESS_DENIED: .*begin with "acme\/"/);
+    await expect(acme.readResource({ uri: "stratigraph://threads/other" })).rejects.toThrow("ACCESS_DENIED");
+    await expect(
+      acme.getPrompt({ name: "compare_two_branches", arguments: { from: "acme/1", to: "other" } }),
+    ).rejects.toThrow("ACCESS_DENIED");
+    expect((await saver.listThreads({})).threads.map(({ threadId }) => threadId)).not.toContain("acme/3");
+  });
+
+  test("works in its own: a fork, its name, and what it came from", async () => {
+    const acme = await client;
+    // The name that a fork gets by itself isn't one of theirs.
+    expect(await refusal(acme, "fork", { at: "acme/1@head~1" })).toContain('begin with "acme/"');
+    await called(acme, "fork", { at: "acme/1@head~1", to: ["acme/1-b"] });
+    expect(await called(acme, "history", { thread: "acme/1-b" })).toMatchObject({
+      origin: { thread: "acme/1" },
+    });
+    expect((await called(acme, "threads")).items).toHaveLength(3);
+  });
+
+  test("a token without rights only looks, whatever the server allows", async () => {
+    const looker = await connected(mcp, { bearer: token("looker") });
+    expect((await looker.listTools()).tools.every(({ annotations }) => annotations!.readOnlyHint)).toBe(true);
+    expect((await called(looker, "threads")).items.length).toBeGreaterThan(3);
+    await looker.close();
+  });
+
+  test("a merge can't read a fork's source outside, though the lineage leads there", async () => {
+    await graph.invoke({ note: "x" }, on("outside"));
+    const all = await connected(mcp);
+    await called(all, "fork", { at: "outside", to: ["acme/from-outside"] });
+    const acme = await client;
+    expect(JSON.stringify(await called(acme, "history", { thread: "acme/from-outside" }))).not.toContain(
+      secret,
+    );
+    expect(await called(acme, "show", { at: "acme/from-outside" })).toMatchObject({
+      thread: "acme/from-outside",
+    });
+    await all.close();
+  });
+});
+
+test("who has no token, a wrong one, or comes from elsewhere, is refused", async () => {
+  const mcp = serve({ tokens: [{ name: "a", token: token("a") }] });
+  const post = async (headers: Record<string, string>, body = "{}") =>
+    await mcp.fetch(
+      new Request("http://127.0.0.1/mcp", {
+        method: "POST",
+        headers: {
+          host: "127.0.0.1",
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          ...headers,
+        },
+        body,
+      }),
+    );
+  for (const given of [
+    {},
+    { authorization: "Bearer no" },
+    { authorization: token("a") },
+    { authorization: `Basic ${token("a")}` },
+  ]) {
+    const response = await post(given);
+    expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    expect(await response.json()).toMatchObject({ error: { data: { code: "ACCESS_DENIED" } } });
+  }
+  const authorization = `bearer ${token("a")}`;
+  expect((await post({ authorization, host: "evil.example" })).status).toBe(403);
+  expect((await post({ authorization, origin: "https://evil.example" })).status).toBe(403);
+  expect((await post({ authorization, "content-length": "99999999" })).status).toBe(413);
+  expect((await post({ authorization }, "{")).status).toBe(400);
+});
+
+test("each call leaves an entry without values, and a call whose entry can't be written fails", async () => {
+  audit.length = 0;
+  const client = await connected(serve());
+  await called(client, "show", { at: "acme/1", channel: "note" });
+  await refusal(client, "show", { at: "nobody" });
+  await client.readResource({ uri: "stratigraph://threads/acme%2F1" });
+  await client.getPrompt({ name: "why_did_this_run_fail", arguments: { thread: "acme/1" } });
+  expect(audit).toMatchObject([
+    { client: "trusted", asked: "show", about: ["acme/1"], outcome: "ok" },
+    { asked: "show", about: ["nobody"], outcome: "NOT_FOUND" },
+    { asked: "resource thread", about: ["acme/1"], outcome: "ok" },
+    { asked: "prompt why_did_this_run_fail", about: ["acme/1"], outcome: "ok" },
+  ]);
+  await client.close();
+  const full = await connected(serve({ audit: () => Promise.reject(new Error("the disk is full")) }));
+  expect(await refusal(full, "threads")).toContain("the disk is full");
+  await full.close();
+});
+
+describe("a client that may write", () => {
+  const options = {
+    allow: ["read", "write", "destroy"],
+    graphs: ["graph"],
+    graph: () => Promise.resolve(graph as never),
+  } as const;
+
+  test("gets fifteen tools at most, and which ones is its server's to say", async () => {
+    const client = await connected(serve(options));
+    const { tools } = await client.listTools();
+    expect(tools).toHaveLength(15);
+    expect(tools.filter(({ annotations }) => !annotations!.readOnlyHint).map(({ name }) => name)).toEqual([
+      "fork",
+      "merge",
+      "promote",
+      "run",
+      "answer",
+    ]);
+    await client.close();
+    const named = await connected(serve({ ...options, tools: ["delete", "threads", "stats"] }));
+    expect((await named.listTools()).tools.map(({ name }) => name)).toEqual(["threads", "stats", "delete"]);
+    await named.close();
+    expect(() => serve({ tools: ["nothing"] })).toThrow("There is no such operation");
+    expect(() => serve({ tools: Array.from({ length: 16 }, () => "threads") })).toThrow("15 at most");
+    expect(() => serve({ tools: ["export"] })).toThrow("There is no such operation");
+  });
+
+  test("destroys nothing unless it says so", async () => {
+    await graph.invoke({ note: "x" }, on("doomed"));
+    const client = await connected(serve({ ...options, tools: ["delete"] }));
+    const [tool] = (await client.listTools()).tools;
+    expect(tool).toMatchObject({
+      annotations: { destructiveHint: true },
+      inputSchema: { properties: { dryRun: { default: true } } },
+    });
+    await called(client, "delete", { thread: "doomed" });
+    expect((await saver.listThreads({})).threads.map(({ threadId }) => threadId)).toContain("doomed");
+    await called(client, "delete", { thread: "doomed", dryRun: false });
+    expect((await saver.listThreads({})).threads.map(({ threadId }) => threadId)).not.toContain("doomed");
+    await client.close();
+  });
+
+  test("tries a change in a fork, and plans a merge before it merges", async () => {
+    const client = await connected(serve(options));
+    const what = await called(client, "fork", {
+      at: "acme/2",
+      whatIf: true,
+      channel: "note",
+      value: '"changed"',
+    });
+    const thread = what.items[0].thread as string;
+    const plan = await called(client, "merge", { thread: "acme/2", from: [thread], dryRun: true });
+    expect(plan).toMatchObject({ thread: "acme/2" });
+    const merged = await called(client, "merge", { thread: "acme/2", from: [thread], seen: plan.seen });
+    expect(["merged", "fast-forward"]).toContain(merged.status);
+    expect((await graph.getState(on("acme/2"))).values).toMatchObject({ note: "changed" });
+    await client.close();
+  });
+
+  test("has a person answer: the answer reaches the thread, and no result of a tool has it", async () => {
+    await graph.invoke({ note: "ask" }, on("asking"));
+    const asked: string[] = [];
+    const word = "yes, but only at night";
+    const client = await connected(serve({ ...options, redact: ["answer"] }), {
+      person: ({ message }) => {
+        asked.push(message);
+        return { action: "accept", content: { answer: word } };
+      },
+    });
+    expect(await refusal(client, "run", { at: "asking", resume: '"made up"' })).toContain(
+      "Only a person answers",
+    );
+    const result = await client.callTool({ name: "answer", arguments: { thread: "asking" } });
+    expect(result.structuredContent).toMatchObject({
+      kind: "interrupt",
+      answered: true,
+      outcome: "done",
+      next: [],
+    });
+    expect(JSON.stringify(result)).not.toContain("night");
+    expect(asked).toEqual([expect.stringContaining("May I?")]);
+    expect((await graph.getState(on("asking"))).values).toMatchObject({ answer: word });
+    expect(await refusal(client, "answer", { thread: "asking" })).toContain("No question is open");
+    await client.close();
+  });
+
+  test("hears that the person declined, or that there is nobody to ask", async () => {
+    await graph.invoke({ note: "ask" }, on("waiting"));
+    const declining = await connected(serve(options), { person: () => ({ action: "decline" }) });
+    expect(await called(declining, "answer", { thread: "waiting" })).toMatchObject({ answered: false });
+    await declining.close();
+    const alone = await connected(serve(options));
+    expect(await refusal(alone, "answer", { thread: "waiting" })).toContain("This client can't ask a person");
+    await alone.close();
+    expect((await graph.getState(on("waiting"))).next).toEqual(["ask"]);
+  });
+
+  test("an answer allows a call that a policy asks about, under the person's name", async () => {
+    const journal = createJournal(saver, { policy: () => ({ ask: "over the limit" }) });
+    const { pay, paid } = payments();
+    const agent = agentOf(
+      journal,
+      journal.tools([pay], { pay: "once" }),
+      (turn) => (turn === 0 ? asks(pays(5)) : says("done")),
+      saver,
+    );
+    await agent.graph.invoke({ messages: [new HumanMessage({ content: "pay", id: "m" })] }, on("paying"));
+    const client = await connected(
+      serve({ ...options, graph: () => Promise.resolve(agent.graph as never) }),
+      {
+        person: () => ({ action: "accept", content: { answer: "allow", author: "Petra" } }),
+      },
+    );
+    expect((await called(client, "questions", { thread: "paying" })).items).toMatchObject([
+      { kind: "approval" },
+    ]);
+    expect(await called(client, "answer", { thread: "paying" })).toMatchObject({
+      kind: "approval",
+      answered: true,
+    });
+    expect(paid).toEqual([]);
+    await called(client, "run", { at: "paying" });
+    expect(paid).toEqual([5]);
+    expect(JSON.stringify(await called(client, "calls", { thread: "paying" }))).toContain("Petra");
+    await client.close();
+  });
+});
+
+test("a client that listens hears of changes of its threads, and not of others", async () => {
+  const mcp = serve({ pollMs: 10, tokens: [{ name: "acme", token: token("acme"), threads: ["acme/"] }] });
+  const client = await connected(mcp, { bearer: token("acme") });
+  const heard: string[] = [];
+  let told!: () => void;
+  client.setNotificationHandler("notifications/resources/updated", ({ params: { uri } }) => {
+    heard.push(uri);
+    told?.();
+  });
+  const next = () =>
+    new Promise<void>((resolve) => {
+      told = resolve;
+    });
+  const [own, foreign] = ["stratigraph://threads/acme%2F2", "stratigraph://threads/other"];
+  const first = next();
+  const subscription = await client.listen({ resourceSubscriptions: [own, foreign] });
+  await first;
+  const second = next();
+  await graph.updateState(on("other"), { note: "not for you" });
+  await graph.updateState(on("acme/2"), { note: "new" });
+  await second;
+  expect(new Set(heard)).toEqual(new Set([own]));
+  await subscription.close();
+  await client.close();
+  await mcp.end();
+});
