@@ -1,4 +1,6 @@
-import { NotFoundError } from "@stratigraph/core";
+import { compare, type Tokens } from "@stratigraph/branch";
+import { NotFoundError, type TierSaver } from "@stratigraph/core";
+import type { ListQuery } from "@stratigraph/core/tier";
 import type { Context, OutputOf } from "../operations/index.ts";
 import { runNamed } from "./runNamed.ts";
 import { uriOf } from "./uris.ts";
@@ -23,51 +25,104 @@ interface Snapshot {
 /**
  * A run, put together from what is stored: each snapshot with its parent, and each call with the snapshots before and after it. From any
  * snapshot a client goes on by fork and run; recorded results are served then.
- * @throws NotFoundError if no checkpoint or call of the thread is of this run
+ * @param named `run` is the id of a run, or one of its checkpoints: of a run whose application gave it no id
+ * @throws NotFoundError if the thread has nothing of this run
  */
 export async function rebuiltRun(
   context: Context,
   { thread, run }: { readonly thread: string; readonly run: string },
 ) {
   const saver = await context.saver();
-  const snapshots: Snapshot[] = [];
-  let isComplete = true;
-  for await (const { record } of saver.tier.list({ threadId: thread, runIds: [run], recordsOnly: true })) {
-    context.signal.throwIfAborted();
-    if (snapshots.length === most) {
-      isComplete = false;
-      break;
-    }
-    const body = await saver.coder.decodeBody(record);
-    const { step, source } = await saver.coder.metadata(record, body);
-    const { checkpointId: checkpoint, namespace, parentId: parent } = record;
-    const uri = uriOf({ kind: "checkpoint", thread, checkpoint, namespace });
-    snapshots.push({ checkpoint, namespace, parent, step, source, ts: body.header.ts, uri });
+  const byId = await snapshotsOf(context, saver, { threadId: thread, runIds: [run] });
+  const found = byId.snapshots.length > 0 ? byId : await runThrough(context, saver, thread, run);
+  const { snapshots } = found;
+  if (snapshots.length === 0) {
+    const message = `Thread ${JSON.stringify(thread)} has nothing of a run ${JSON.stringify(run)}. Name a run by its id, or by one of its checkpoints: history shows both.`;
+    throw new NotFoundError(message, { threadId: thread, run });
   }
-  snapshots.reverse();
-  const page = await runNamed("calls", { thread, limit: most }, context).catch((error: unknown) => {
-    if (NotFoundError.is(error)) return undefined;
-    throw error;
-  });
-  const calls = (page?.items ?? []).filter(({ where }) => where.run === run);
-  if (snapshots.length === 0 && calls.length === 0)
-    throw new NotFoundError(`Thread ${JSON.stringify(thread)} has nothing of a run ${JSON.stringify(run)}.`, {
-      threadId: thread,
-      run,
-    });
+  const page = await runNamed("calls", { thread, limit: most, order: "oldest" }, context).catch(unlessGone);
+  const own = new Set(snapshots.map(({ checkpoint }) => checkpoint));
+  const calls = (page?.items ?? []).filter(
+    ({ where }) => where.run === run || own.has(where.checkpoint ?? ""),
+  );
   const times = snapshots.map(({ ts }) => Date.parse(ts));
   return {
     thread,
     run,
-    complete: isComplete && page?.cursor === undefined,
+    complete: found.complete && page?.cursor === undefined,
     snapshots,
     calls: calls.map((call) => ({ ...call, before: call.where.checkpoint, after: afterOf(call, snapshots) })),
     used: {
       snapshots: snapshots.length,
-      ms: times.length === 0 ? 0 : Math.max(...times) - Math.min(...times),
+      ms: Math.max(...times) - Math.min(...times),
+      tokens: await tokensOf(saver, thread, snapshots),
       calls: usedBy(calls),
     },
   };
+}
+
+interface Found {
+  /** Oldest first. */
+  readonly snapshots: readonly Snapshot[];
+  readonly complete: boolean;
+}
+
+async function snapshotsOf(context: Context, saver: TierSaver, query: ListQuery): Promise<Found> {
+  const snapshots: Snapshot[] = [];
+  for await (const { record } of saver.tier.list({ ...query, recordsOnly: true })) {
+    context.signal.throwIfAborted();
+    if (snapshots.length === most) return { snapshots: snapshots.toReversed(), complete: false };
+    const body = await saver.coder.decodeBody(record);
+    const { step, source } = await saver.coder.metadata(record, body);
+    const { threadId: thread, checkpointId: checkpoint, namespace, parentId: parent } = record;
+    const uri = uriOf({ kind: "checkpoint", thread, checkpoint, namespace });
+    snapshots.push({ checkpoint, namespace, parent, step, source, ts: body.header.ts, uri });
+  }
+  return { snapshots: snapshots.toReversed(), complete: true };
+}
+
+/** The run that a checkpoint belongs to: from its input down to the next one, with all branches. */
+async function runThrough(
+  context: Context,
+  saver: TierSaver,
+  threadId: string,
+  checkpoint: string,
+): Promise<Found> {
+  const { snapshots, complete } = await snapshotsOf(context, saver, { threadId, namespace: "" });
+  const byId = new Map(snapshots.map((each) => [each.checkpoint, each]));
+  const beginOf = (from: Snapshot | undefined): Snapshot | undefined => {
+    let at = from;
+    while (at !== undefined && at.source !== "input") {
+      const above = at.parent === undefined ? undefined : byId.get(at.parent);
+      if (above === undefined) break;
+      at = above;
+    }
+    return at;
+  };
+  const begin = beginOf(byId.get(checkpoint));
+  return {
+    snapshots: begin === undefined ? [] : snapshots.filter((each) => beginOf(each) === begin),
+    complete,
+  };
+}
+
+/** The tokens that models reported in the run's messages: those at its end, without those at its beginning. */
+async function tokensOf(saver: TierSaver, threadId: string, snapshots: readonly Snapshot[]): Promise<Tokens> {
+  const own = snapshots.filter(({ namespace }) => namespace === "");
+  const [first, last] = [own[0], own.at(-1)];
+  if (first === undefined || last === undefined) return { input: 0, output: 0, total: 0 };
+  const at = async (checkpointId: string): Promise<Tokens> =>
+    (await compare(saver, [{ threadId, checkpointId }])).threads[0]!.tokens;
+  const end = await at(last.checkpoint);
+  const begin = first.parent === undefined ? undefined : await at(first.parent).catch(unlessGone);
+  const used = (field: keyof Tokens): number => Math.max(0, end[field] - (begin?.[field] ?? 0));
+  return { input: used("input"), output: used("output"), total: used("total") };
+}
+
+/** The checkpoint before a run may have been pruned. */
+function unlessGone(error: unknown): undefined {
+  if (NotFoundError.is(error)) return undefined;
+  throw error;
 }
 
 /** The checkpoint that has the call's result: the first that was made from where the call's step began. */
