@@ -2,7 +2,6 @@ import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprot
 import { InvalidOptionError } from "@stratigraph/core";
 import { z } from "zod";
 import { runOperation, type Context, type Operation } from "../operations/index.ts";
-import { checkedInput } from "../operations/table/runOperation.ts";
 import { addAnswer } from "./answer.ts";
 import { audited, type ToolHost } from "./calls.ts";
 import { refuseForeignThreads } from "./clients.ts";
@@ -78,10 +77,10 @@ async function answered(operation: Operation, given: unknown, context: Context):
       );
   let output = await runOperation(operation, input, context);
   let text = JSON.stringify(output);
-  const { limit } = checkedInput(operation, input) as { readonly limit?: number };
-  if (text.length > mostResultBytes && limit !== undefined && limit > 1 && operation.effect === "read") {
+  const { items } = output as { readonly items?: readonly unknown[] };
+  if (text.length > mostResultBytes && "limit" in operation.input.shape && (items?.length ?? 0) > 1) {
     // A page that is too long becomes a shorter one, with the cursor that belongs to it.
-    const fitting = Math.max(1, Math.floor((limit * mostResultBytes) / text.length / 2));
+    const fitting = Math.max(1, Math.floor((items!.length * mostResultBytes) / text.length / 2));
     output = await runOperation(operation, { ...input, limit: fitting }, context);
     text = JSON.stringify(output);
   }

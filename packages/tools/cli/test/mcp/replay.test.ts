@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { type AIMessage, HumanMessage } from "@langchain/core/messages";
 import { createJournal } from "@stratigraph/journal";
 import { expect, test } from "vitest";
 import { savers } from "../../../../features/branch/test/support/savers.ts";

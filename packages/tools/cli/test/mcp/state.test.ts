@@ -138,6 +138,10 @@ describe("a client that may only read", () => {
     expect(before).toMatchObject({ ttlMs: 86_400_000, cacheScope: "private" });
     await graph.updateState(on("other"), { answer: 1 });
     expect((await read()).contents).toEqual(before.contents);
+    // This one keeps nothing from before.
+    const another = await connected(mcp);
+    expect((await another.readResource({ uri })).contents).toEqual(before.contents);
+    await another.close();
   });
 
   test("reads threads of any name by the addresses that are listed", async () => {
@@ -212,6 +216,38 @@ describe("a client that may only read", () => {
     );
     await expect(get("why_did_this_run_fail", { thread: "nobody" })).rejects.toThrow("NOT_FOUND");
   });
+});
+
+test("what is too long for a client is told, and read in parts", async () => {
+  const long = "y".repeat(1_100_000);
+  await graph.invoke({ note: long }, on("long"));
+  const client = await connected(serve());
+  expect(await refusal(client, "show", { at: "long", maxBytes: 5_000_000 })).toMatch(
+    /^INVALID_OPTION: .*maxBytes.* A result may have 400000/,
+  );
+  const { checkpoint } = await called(client, "show", { at: "long" });
+  const uri = `stratigraph://threads/long/checkpoints/${checkpoint}/channels/list`;
+  await expect(client.readResource({ uri })).rejects.toThrow(
+    /has 11400\d\d bytes, and 1000000 are read at once/,
+  );
+  expect(await readJson(client, `${uri}?path=%5B1%3A%5D`)).toEqual(["x".repeat(40_000), "end"]);
+  // A page that is too long becomes a shorter one, and nothing is missed.
+  const many = new MemorySaver();
+  const stays = graph.withConfig({});
+  stays.checkpointer = many;
+  for (let n = 0; n < 12; n += 1) await stays.invoke({ note: "n" }, on(`${n} ${"z".repeat(50_000)}`));
+  const whole = await connected(createMcp({ saver: many }));
+  const seen: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await called(whole, "threads", { limit: 1000, ...(cursor && { cursor }) });
+    expect(JSON.stringify(page).length).toBeLessThan(400_000);
+    seen.push(...page.items.map(({ thread }: { thread: string }) => thread.split(" ")[0]));
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  expect(seen.toSorted()).toEqual(Array.from({ length: 12 }, (_, n) => String(n)).toSorted());
+  await client.close();
+  await whole.close();
 });
 
 test("what the config redacts is in no tool, resource, prompt or error", async () => {
@@ -478,6 +514,44 @@ describe("a client that may write", () => {
     expect(await refusal(alone, "answer", { thread: "waiting" })).toContain("This client can't ask a person");
     await alone.close();
     expect((await graph.getState(on("waiting"))).next).toEqual(["ask"]);
+  });
+
+  test("an answer to another question isn't taken for one to this", async () => {
+    await graph.invoke({ note: "ask" }, on("newer"));
+    const mcp = serve(options);
+    const send = async (key: string) => {
+      const params = {
+        name: "answer",
+        arguments: { thread: "newer" },
+        inputResponses: { [key]: { action: "accept", content: { answer: "old" } } },
+        _meta: {
+          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+          "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } },
+        },
+      };
+      const headers = {
+        host: "127.0.0.1",
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": "answer",
+      };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+      const response = await mcp.fetch(
+        new Request("http://127.0.0.1/mcp", { method: "POST", headers, body }),
+        {
+          trusted: true,
+        },
+      );
+      return ((await response.json()) as { result: { resultType: string; inputRequests?: object } }).result;
+    };
+    const asked = await send("answer 0123456789abcdef0123456789abcdef");
+    expect(asked.resultType).toBe("input_required");
+    expect((await graph.getState(on("newer"))).next).toEqual(["ask"]);
+    expect((await send(Object.keys(asked.inputRequests!)[0]!)).resultType).toBe("complete");
+    expect((await graph.getState(on("newer"))).values).toMatchObject({ answer: "old" });
   });
 
   test("an answer allows a call that a policy asks about, under the person's name", async () => {

@@ -40,6 +40,7 @@ export async function connected(
 }
 
 /** Calls a tool, and returns its data. */
+// oxlint-disable-next-line typescript/no-explicit-any -- each test says what it reads
 export async function called<T = any>(
   client: Client,
   name: string,
@@ -62,6 +63,7 @@ export async function refusal(
 }
 
 /** The data of a resource that is JSON. */
+// oxlint-disable-next-line typescript/no-explicit-any -- as above
 export async function readJson<T = any>(client: Client, uri: string): Promise<T> {
   const { contents } = await client.readResource({ uri });
   return JSON.parse((contents[0] as { text: string }).text) as T;
