@@ -7,6 +7,8 @@ import {
   StratigraphError,
   type TierSaver,
 } from "stratigraph";
+import { createWorkspace } from "@stratigraph/workspace";
+import { syncMemory } from "@stratigraph/workspace/mcp";
 
 // Type-checked as CommonJS, as ES modules, for bundlers, and by the classic rules of node10.
 export async function main(url: string): Promise<ErrorCode | undefined> {
@@ -17,6 +19,7 @@ export async function main(url: string): Promise<ErrorCode | undefined> {
     .compile({ checkpointer });
   graph.checkpointer = new MemorySaver();
   graph.checkpointer = PostgresSaver.fromConnString(url, { schema: "agents" });
+  await syncMemory(createWorkspace(checkpointer, "memory"), { callTool: () => Promise.resolve({}) });
   // @ts-expect-error A wrong option is a type error, so the types were found.
   await createCheckpointer({ memory: 1 });
   try {

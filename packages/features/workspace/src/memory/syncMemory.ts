@@ -5,6 +5,13 @@ import { MemorySync } from "./memorySync.ts";
 import { RemoteMemory, type MemoryClient, type Value } from "./remoteMemory.ts";
 import type { MemoryConflict, SyncedMemory } from "./syncedMemory.ts";
 
+/** A workspace that `createWorkspace` opened. */
+export interface CacheWorkspace {
+  readonly name: string;
+  /** @internal */
+  partsFor(work: string): unknown;
+}
+
 /** Options of {@link syncMemory}. */
 export interface SyncMemoryOptions {
   /**
@@ -28,7 +35,7 @@ export interface SyncMemoryOptions {
  * @throws StratigraphError "UNAVAILABLE" if the server doesn't answer; "ACCESS_DENIED" if the cache is a role's part of a workspace
  */
 export async function syncMemory(
-  cache: Workspace,
+  cache: CacheWorkspace,
   client: MemoryClient,
   options: SyncMemoryOptions = {},
 ): Promise<SyncedMemory> {
@@ -38,7 +45,9 @@ export async function syncMemory(
     throw new InvalidOptionError("client", kindOf(client), "Pass a connected client of the MCP SDK.");
   if (resolve !== undefined && resolve !== "ours" && resolve !== "theirs" && typeof resolve !== "function")
     throw new InvalidOptionError("resolve", resolve, 'Pass "ours", "theirs" or a function.');
-  const { parts, agent } = cache.partsFor("syncMemory()");
+  if (typeof (Object(cache) as Partial<CacheWorkspace>).partsFor !== "function")
+    throw new InvalidOptionError("cache", kindOf(cache), "Pass what createWorkspace() returns.");
+  const { parts, agent } = cache.partsFor("syncMemory()") as ReturnType<Workspace["partsFor"]>;
   const decide = (conflict: MemoryConflict): Value | undefined => {
     if (resolve === "ours" || resolve === "theirs") return conflict[resolve];
     const value: unknown = resolve?.(conflict);

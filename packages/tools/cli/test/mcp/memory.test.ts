@@ -1,12 +1,16 @@
 import { MemorySaver } from "@stratigraph/core";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { createWorkspace } from "@stratigraph/workspace";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { freshDatabase } from "../../../../../test/servers/shared.ts";
 import { hostileId } from "../operations/support/ran.ts";
 import { memoryClient, type Answer } from "./support/memoryClient.ts";
 
 const facts = ["shared", "facts"];
+const closing: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const close of closing) await close();
+});
 const ada = createWorkspace(new MemorySaver(), "team");
 
 test("the tools say what they do, in one order; without leave to write, only those that read", async () => {
@@ -37,7 +41,9 @@ test.each([
   [
     "PostgreSQL",
     async () => {
-      const saver = PostgresSaver.fromConnString((await freshDatabase()).url);
+      const { url, drop } = await freshDatabase();
+      closing.push(drop);
+      const saver = PostgresSaver.fromConnString(url);
       await saver.setup();
       return saver;
     },

@@ -344,6 +344,7 @@ test("what one side doesn't take is told, and the rest goes on; a server that is
   }
   const role = ada.cache.as("reader", { read: [[]] });
   await expect(syncMemory(role, ada.client)).rejects.toMatchObject({ code: "ACCESS_DENIED" });
+  await expect(syncMemory({} as never, ada.client)).rejects.toThrow("cache");
   for (const [client, options, told] of [
     [{}, {}, "client"],
     [ada.client, { resolve: "mine" }, "resolve"],
