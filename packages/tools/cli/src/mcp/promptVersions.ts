@@ -25,7 +25,7 @@ export async function addPromptVersions(server: McpServer, prompts: Prompts): Pr
       argsSchema: z.object(
         Object.fromEntries(variables.map((each) => [each, z.string().describe(`Fills in {${each}}.`)])),
       ),
-      _meta: { "stratigraph/version": version },
+      _meta: { "dev.stratigraph/version": version },
     };
     const get = async (args: Record<string, string>): Promise<GetPromptResult> =>
       await got(prompts, name, args);
@@ -57,7 +57,7 @@ async function got(prompts: Prompts, name: string, args: Record<string, string>)
         content: { type: "text", text: content },
       })),
       // What a run that uses the prompt says in its metadata.
-      _meta: { "stratigraph/version": prompt.version, "stratigraph/metadata": prompt.metadata },
+      _meta: { "dev.stratigraph/version": prompt.version, "dev.stratigraph/metadata": prompt.metadata },
     };
   } catch (error) {
     // The SDK tells the caller what an error says. The message of another error may say more of the server than callers should know.

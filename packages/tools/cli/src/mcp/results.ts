@@ -16,7 +16,7 @@ export function errorResult(host: CallHost, error: unknown): CallToolResult {
   return {
     isError: true,
     content: [{ type: "text", text: `${code}: ${message}` }],
-    _meta: { "stratigraph/error": { code, ...more } },
+    _meta: { "dev.stratigraph/error": { code, ...more } },
   };
 }
 

@@ -50,7 +50,10 @@ test("current versions are MCP prompts, with their variables as arguments", asyn
   const args = { question: "why", words: "7" };
   expect(await client.getPrompt({ name: "answer", arguments: args })).toMatchObject({
     messages: [{ role: "user", content: { type: "text", text: "Answer why in 7 words." } }],
-    _meta: { "stratigraph/version": "2", "stratigraph/metadata": { "stratigraph:prompt:answer": "2" } },
+    _meta: {
+      "dev.stratigraph/version": "2",
+      "dev.stratigraph/metadata": { "stratigraph:prompt:answer": "2" },
+    },
   });
   expect((await client.getPrompt({ name: hostileId, arguments: { style: "brief" } })).messages).toEqual([
     { role: "user", content: { type: "text", text: "Be brief." } },
