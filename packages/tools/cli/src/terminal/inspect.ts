@@ -8,6 +8,7 @@ import { auditTo } from "./mcp.ts";
 import { Interruption } from "./interruption.ts";
 import { openBrowser } from "./openBrowser.ts";
 import { openContext } from "./openContext.ts";
+import { servedOf } from "./servedOf.ts";
 import type { Settings } from "./settings.ts";
 import { storageName } from "./storageText.ts";
 import { writeLine, type Terminal } from "./terminal.ts";
@@ -72,21 +73,13 @@ async function serve(flags: InspectFlags, settings: Settings, terminal: Terminal
     const { context } = opened;
     const { inspect } = await import("../inspector/index.ts");
     const inspector = await inspect({
-      saver: context.saver,
-      graph: context.graph,
-      graphs: Object.keys(config.graphs),
-      redact: context.redact,
-      sign: context.sign,
-      cwd: context.cwd,
-      storage: storageName(config),
-      origin: config.origin,
+      ...servedOf(context, config, settings, terminal),
       allow,
       mcp: {
         ...config.mcp,
         allow: allow.filter((effect) => config.allow.mcp.includes(effect)),
         audit: auditTo(settings, terminal),
       },
-      onError: (error) => report(error, settings, terminal),
       ...(flags.port === undefined ? {} : { port: flags.port }),
       ...(flags.host === undefined ? {} : { host: flags.host }),
     });
@@ -125,8 +118,4 @@ async function announce(
     `MCP clients: ${origin}/mcp, with the header Authorization: Bearer ${hash.replace("#token=", "")}`,
   );
   await writeLine(stderr, "Whoever has the address may use it. Ctrl-C ends it.");
-}
-
-function report(error: unknown, { verbose }: Settings, { stderr }: Terminal): void {
-  if (verbose === true) stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
 }

@@ -10,8 +10,8 @@ import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { Interruption } from "./interruption.ts";
 import { addMcpInstall } from "./mcpInstall.ts";
 import { openContext } from "./openContext.ts";
+import { servedOf } from "./servedOf.ts";
 import type { Settings } from "./settings.ts";
-import { storageName } from "./storageText.ts";
 import { writeLine, type Terminal } from "./terminal.ts";
 
 /** Options of the command. */
@@ -83,21 +83,10 @@ async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): P
     const { context } = opened;
     const { createMcp } = await import("../mcp/index.ts");
     const mcp = createMcp({
-      saver: context.saver,
-      graph: context.graph,
-      graphs: Object.keys(config.graphs),
-      redact: context.redact,
-      sign: context.sign,
-      cwd: context.cwd,
-      storage: storageName(config),
-      origin: config.origin,
+      ...servedOf(context, config, settings, terminal),
       allow,
       tools: flags.tools ?? config.mcp.tools,
       audit: auditTo(settings, terminal, flags.audit),
-      onError: (error) => {
-        if (settings.verbose === true)
-          terminal.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-      },
     });
     const { threads } = flags;
     const { agent, workspace } = agentOf(flags);
