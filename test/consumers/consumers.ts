@@ -282,7 +282,9 @@ export const consumers: Record<string, Consumer> = {
   },
 
   async memory(context) {
-    await (await application(context)).run("node", ["memory.mjs"]);
+    const project = await application(context);
+    await project.run("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error", project.cli]);
+    await project.run("node", ["memory.mjs"]);
     return "an agent of LangGraph and one of OpenAI's Agents SDK share one memory over HTTP";
   },
 

@@ -23,18 +23,23 @@ export interface RunOptions {
 /** An application of somebody else's, in a temporary folder, with the files of apps/ and our tarballs. */
 export class Project {
   readonly folder = mkdtempSync(join(tmpdir(), "stratigraph-consumer-"));
-  /** Paths of the tarballs by package name. */
+  /** Paths of the tarballs by package name, those of libraries. */
   readonly tarballs: ReadonlyMap<string, string>;
+  /** That of the command line, which few applications import. */
+  readonly cli: string;
 
   constructor(tarballs: string) {
     process.once("exit", () => rmSync(this.folder, { recursive: true, force: true }));
     cpSync(join(import.meta.dirname, "apps"), this.folder, { recursive: true });
-    this.tarballs = new Map(
+    const packed = new Map(
       readdirSync(tarballs).map((file) => {
         const name = file.replace(/-\d+\.\d+\.\d+.*\.tgz$/, "").replace(/^stratigraph-/, "@stratigraph/");
         return [name, join(tarballs, file)];
       }),
     );
+    const cli = "@stratigraph/cli";
+    this.cli = packed.get(cli) ?? "";
+    this.tarballs = new Map([...packed].filter(([name]) => name !== cli));
     this.write("package.json", "{}");
   }
 

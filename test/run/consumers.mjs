@@ -11,7 +11,7 @@ import { pack } from "./pack.mjs";
 bootstrap({ quiet: true });
 const tarballs = mkdtempSync(join(tmpdir(), "stratigraph-tarballs-"));
 process.once("exit", () => rmSync(tarballs, { recursive: true, force: true }));
-await pack(tarballs, ["stratigraph", "workspace"]);
+await pack(tarballs, ["stratigraph", "workspace", "cli"]);
 const nodes = NEWER_NODES.map(nodeBinary).filter((node) => node !== undefined);
 process.exitCode = await runTypeScript("test/consumers/main.ts", process.argv.slice(2), {
   env: { STRATIGRAPH_TARBALLS: tarballs, STRATIGRAPH_NODES: nodes.join(":") },
