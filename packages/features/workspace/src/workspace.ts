@@ -312,7 +312,7 @@ export class Workspace {
       ...{ cursor: true, since: true, prefix: true, limit: true, maxBytes: true },
     });
     const { cursor, since, prefix } = options;
-    const [limit, maxBytes] = [options.limit ?? 100, options.maxBytes ?? Infinity];
+    const [limit, maxBytes] = [options.limit ?? 100, checkedCount("maxBytes", options.maxBytes, Infinity)];
     if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
       throw new InvalidOptionError("limit", limit, "Pass a whole number from 1 to 1000.");
     if (cursor !== undefined && since !== undefined)

@@ -670,6 +670,13 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
         [async () => createWorkspace((await opened!).saver, "v\0b"), "name"],
         [() => ws.lock("a", { ttl: "1ms" }, () => {}), "ttl"],
         [() => all(ws.watch({ since: -1 })), "since"],
+        [() => ws.changes({ since: -1 }), "since"],
+        [() => ws.changes({ limit: 0 }), "limit"],
+        [() => ws.changes({ limit: 1001 }), "limit"],
+        [() => ws.changes({ cursor: "e30" }), "cursor"],
+        [() => ws.changes({ cursor: "", since: 1 }), "since"],
+        [() => ws.changes({ maxBytes: -1 }), "maxBytes"],
+        [() => ws.changes({ prefix: [""] }), "prefix"],
       ] as const)
         await expect(Promise.resolve().then(call as () => Promise<unknown>), field).rejects.toMatchObject({
           data: { field },
