@@ -65,7 +65,7 @@ export const mcp: readonly Mutant[] = [
     ...guard,
     id: "mcp08",
     what: "requests that were made for another host are answered",
-    file: `${src}/createMcp.ts`,
+    file: `${src}/wired.ts`,
     find: "    refuseForeign(request, hosts);\n",
     replace: "",
   },
@@ -73,7 +73,7 @@ export const mcp: readonly Mutant[] = [
     ...guard,
     id: "mcp09",
     what: "who has no token may do all",
-    file: `${src}/createMcp.ts`,
+    file: `${src}/wired.ts`,
     find: "(isTrusted ? trusted : undefined)",
     replace: "trusted",
   },
@@ -142,5 +142,13 @@ export const mcp: readonly Mutant[] = [
     find: "revision: (thread: string): void => byThread.get(thread)?.forEach(updated),",
     replace:
       "revision: (thread: string, _: string, isFirst: boolean): void => (isFirst ? undefined : byThread.get(thread)?.forEach(updated)),",
+  },
+  {
+    ...guard,
+    id: "mcp18",
+    what: "a subscription over stdio to more than is watched is acknowledged, and nothing is told",
+    file: `${src}/stdio.ts`,
+    find: "      if (id === undefined) return undefined;\n",
+    replace: "      return undefined;\n",
   },
 ];

@@ -9,7 +9,7 @@ export const mcpClients: readonly Mutant[] = [
     ...guard,
     id: "mcl01",
     what: "a call over HTTP goes on when its client has gone",
-    file: `${src}/createMcp.ts`,
+    file: `${src}/wired.ts`,
     find: "new Request(url, { method, headers, signal, body: text })",
     replace: "new Request(url, { method, headers, body: text })",
   },

@@ -1,12 +1,22 @@
-import type { JSONRPCMessage, McpRequestContext, McpServer } from "@modelcontextprotocol/server";
+import {
+  ProtocolErrorCode,
+  type JSONRPCMessage,
+  type McpRequestContext,
+  type McpServer,
+} from "@modelcontextprotocol/server";
+import { StratigraphError } from "@stratigraph/core";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { Readable, Writable } from "node:stream";
+import { answerTo } from "../serving/errors.ts";
 import type { Watcher } from "../serving/watcher.ts";
 import type { Client } from "./clients.ts";
 import { wantedIn, watch } from "./subscriptions.ts";
 
 /** The largest message, in bytes: an edited state may be large. */
 const mostMessageBytes = 16 * 2 ** 20;
+
+/** How many subscriptions one connection may have. */
+const mostSubscriptions = 100;
 
 /** The streams of a connection. */
 export interface StdioStreams {
@@ -82,6 +92,11 @@ class Subscribed {
     if (wanted === undefined) return;
     const key = method === "resources/subscribe" ? `uri ${String(params?.uri)}` : id;
     this.#stop(key);
+    if (this.#stops.size >= mostSubscriptions)
+      throw new StratigraphError(
+        "OVERLOADED",
+        `${mostSubscriptions} subscriptions are open already. End one of them, or name more resources in one.`,
+      );
     this.#stops.set(key, watch(this.#watcher, this.#client, wanted, this.#updated));
   }
 
@@ -95,7 +110,7 @@ class Subscribed {
   }
 }
 
-/** A transport that also shows the client's messages, and its end, to somebody else. */
+/** A transport that shows the client's messages, and its end, to somebody who may refuse them. */
 class WatchedTransport extends StdioServerTransport {
   readonly #seen: (message: JSONRPCMessage) => void;
   readonly #onEnd: () => void;
@@ -110,8 +125,9 @@ class WatchedTransport extends StdioServerTransport {
     const { onmessage, onclose } = this;
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport has no events
     this.onmessage = (message) => {
-      onmessage?.(message);
-      this.#seen(message);
+      const refused = this.#refusal(message);
+      if (refused === undefined) onmessage?.(message);
+      else this.send(refused).catch((error: unknown) => this.onerror?.(error as Error));
     };
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- as above
     this.onclose = () => {
@@ -119,5 +135,19 @@ class WatchedTransport extends StdioServerTransport {
       this.#onEnd();
     };
     await super.start();
+  }
+
+  /** The answer to a subscription that nobody would serve: the SDK would say yes to it. */
+  #refusal(message: JSONRPCMessage): JSONRPCMessage | undefined {
+    try {
+      this.#seen(message);
+      return undefined;
+    } catch (error) {
+      const { body } = answerTo(error, true);
+      const { id } = message as { id?: string | number };
+      if (id === undefined) return undefined;
+      const told = `${body.error.code}: ${body.error.message}`;
+      return { jsonrpc: "2.0", id, error: { code: ProtocolErrorCode.InvalidParams, message: told } };
+    }
   }
 }

@@ -27,7 +27,7 @@ export interface ServedOptions {
   readonly origin?: string | undefined;
   /** How long to wait between two looks at the threads that clients watch, in milliseconds. Default 1000, at least 10. */
   readonly pollMs?: number | undefined;
-  /** Called with failures that are no errors of Stratigraph: bugs in it, or in code of graphs. Default: none. */
+  /** Called with failures that are no errors of Stratigraph: bugs in it or in code of graphs, and requests that break MCP. Default: none. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 

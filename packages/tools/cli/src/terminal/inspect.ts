@@ -6,6 +6,7 @@ import { allowedEffects, allowFlag, effectsOf } from "./allowed.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { auditTo } from "./mcp.ts";
 import { Interruption } from "./interruption.ts";
+import { lastResort } from "./lastResort.ts";
 import { openBrowser } from "./openBrowser.ts";
 import { openContext } from "./openContext.ts";
 import { servedOf } from "./servedOf.ts";
@@ -20,9 +21,6 @@ interface InspectFlags {
   readonly allow?: readonly string[];
   readonly open?: boolean;
 }
-
-/** How long storages may take to be closed after Ctrl-C, in milliseconds. */
-const closeMs = 10_000;
 
 const rights: Readonly<Record<Access, string>> = {
   read: "look at threads",
@@ -86,12 +84,11 @@ async function serve(flags: InspectFlags, settings: Settings, terminal: Terminal
     await announce(inspector.url, allow, config, settings, terminal);
     const removeFile = flags.open === true ? await openBrowser(inspector.url, terminal) : undefined;
     if (!interruption.signal.aborted) await once(interruption.signal, "abort");
-    // A storage that doesn't answer must not keep the process alive.
-    const lastResort = setTimeout(() => process.exit(exitCodes.done), closeMs).unref();
+    const closed = lastResort();
     await removeFile?.();
     await inspector.close();
     await opened.close();
-    clearTimeout(lastResort);
+    closed();
     return exitCodes.done;
   } finally {
     interruption.end();

@@ -8,6 +8,7 @@ import { InvalidOptionError } from "stratigraph";
 import { allowedEffects, allowFlag, effectsOf } from "./allowed.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { Interruption } from "./interruption.ts";
+import { lastResort } from "./lastResort.ts";
 import { addMcpInstall } from "./mcpInstall.ts";
 import { openContext } from "./openContext.ts";
 import { servedOf } from "./servedOf.ts";
@@ -98,8 +99,11 @@ async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): P
     );
     if (!interruption.signal.aborted)
       await Promise.race([connection.closed, once(interruption.signal, "abort")]);
+    const closed = lastResort();
     await mcp.end();
     await connection.close();
+    await opened.close();
+    closed();
     return exitCodes.done;
   } finally {
     interruption.end();

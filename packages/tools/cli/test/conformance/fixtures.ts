@@ -5,7 +5,7 @@ import {
   McpServer,
   ResourceTemplate,
   type CallToolResult,
-  type McpServerFactory,
+  type McpRequestContext,
   type ServerContext,
   type ServerNotifier,
 } from "@modelcontextprotocol/server";
@@ -51,7 +51,7 @@ const schema2020 = {
  * scenarios.
  * @param changed tells listening clients that a list has changed
  */
-export function fixtures(changed: () => ServerNotifier): McpServerFactory {
+export function fixtures(changed: () => ServerNotifier): (context: McpRequestContext) => McpServer {
   // One key for all requests: each has a server of its own.
   const states = createRequestStateCodec<string>({ key: randomBytes(32) });
   return ({ era }) => {

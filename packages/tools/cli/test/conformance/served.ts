@@ -1,12 +1,12 @@
 import { createAdaptorServer } from "@hono/node-server";
-import { createMcpHandler, type McpHttpHandler } from "@modelcontextprotocol/server";
-import type { TierSaver } from "@stratigraph/core";
+import type { ServerNotifier } from "@modelcontextprotocol/server";
+import { MemorySaver, type TierSaver } from "@stratigraph/core";
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fixtures } from "./fixtures.ts";
 import { createInspector, inspect } from "../../src/inspector/index.ts";
-import { refuseForeign } from "../../src/serving/guards/guard.ts";
+import { wired } from "../../src/mcp/wired.ts";
 
 /** A server that listens. */
 export interface Served {
@@ -14,17 +14,16 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** Serves the fixtures. */
+/** Serves the fixtures, by the wiring of ours. */
 export function serveFixtures(): Promise<Served> {
-  const handler: McpHttpHandler = createMcpHandler(fixtures(() => handler.notify));
-  return listen(async (request) => {
-    try {
-      refuseForeign(request, []);
-    } catch {
-      return new Response(null, { status: 403 });
-    }
-    return handler.fetch(request);
+  const saver = (): Promise<TierSaver> => Promise.resolve(new MemorySaver());
+  let notifier: () => ServerNotifier | undefined = () => undefined;
+  const make = fixtures(() => notifier()!);
+  const mcp = wired({ saver }, (_scene, context, _overStdio, changed) => {
+    notifier = changed;
+    return make(context);
   });
+  return listen((request) => mcp.fetch(request, { trusted: true }));
 }
 
 /** Serves ours as the inspector does. The suite can send no token: at `open` each request gets it on the way. */

@@ -2,6 +2,8 @@
 import { Annotation, END, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { HumanMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@stratigraph/core";
+import { PassThrough } from "node:stream";
+import { createInterface } from "node:readline";
 import { createJournal } from "@stratigraph/journal";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { agentOf, asks, payments, pays, says } from "../../../../features/journal/test/support/effects.ts";
@@ -583,6 +585,29 @@ describe("a client that may write", () => {
     expect(JSON.stringify(await called(client, "calls", { thread: "paying" }))).toContain("Petra");
     await client.close();
   });
+});
+
+test("over stdio a subscription to more than is watched is refused, not half served", async () => {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const connection = serve().serve({ stdin, stdout });
+  const answers = createInterface({ input: stdout })[Symbol.asyncIterator]();
+  const listen = async (id: number, resources: number) => {
+    const resourceSubscriptions = Array.from({ length: resources }, (_, n) => `stratigraph://threads/t${n}`);
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {},
+    };
+    const params = { notifications: { resourceSubscriptions }, _meta };
+    stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method: "subscriptions/listen", params })}\n`);
+    return JSON.parse((await answers.next()).value as string) as object;
+  };
+  expect(await listen(1, 101)).toMatchObject({
+    id: 1,
+    error: { code: -32_602, message: expect.stringContaining("Watch 100 resources at most") },
+  });
+  expect(await listen(2, 100)).toMatchObject({ method: "notifications/subscriptions/acknowledged" });
+  await connection.close();
 });
 
 test("a client that listens hears of changes of its threads, and not of others", async () => {
