@@ -151,4 +151,13 @@ export const mcp: readonly Mutant[] = [
     find: "      if (id === undefined) return undefined;\n",
     replace: "      return undefined;\n",
   },
+  {
+    kind: "guard",
+    tests: ["packages/tools/cli/test/mcp/attacked.test.ts"],
+    id: "mcpAttacked01",
+    what: "an input that stands for a Command answers for the person",
+    file: "packages/tools/cli/src/operations/run/run.ts",
+    find: 'if ((Object(input) as { readonly lg_name?: unknown }).lg_name !== "Command") return input;',
+    replace: "if (input !== undefined) return input;",
+  },
 ];

@@ -156,10 +156,20 @@ async function givenInput(
   saver: TierSaver,
   { threadId, input, resume }: Given,
 ): Promise<unknown> {
-  if (input !== undefined) return await givenValue(saver, "input", input);
+  if (input !== undefined) return noCommand(await givenValue(saver, "input", input));
   if (resume === undefined) return null;
   const state = await graph.getState({ configurable: { thread_id: threadId } });
   return answersOf(state, await givenValue(saver, "resume", resume));
+}
+
+/** LangGraph would take a Command for an answer, or for leave to jump over the question. @throws InvalidOptionError */
+function noCommand(input: unknown): unknown {
+  if ((Object(input) as { readonly lg_name?: unknown }).lg_name !== "Command") return input;
+  throw new InvalidOptionError(
+    "input",
+    "a Command",
+    "Pass an input of the graph. An answer is given by `resume`.",
+  );
 }
 
 /** The state before the next step. With an input, this is the state of a copy in memory that was given the input. */
