@@ -87,9 +87,9 @@ export class RemoteMemory {
         cause,
       );
     }
-    const { isError, structuredContent, content } = Object(result) as Answer;
+    const { isError, structuredContent, content, _meta } = Object(result) as Answer;
     const text = Array.isArray(content) ? String((Object(content[0]) as Answer)["text"]) : "";
-    if (isError === true) throw errorIn(name, text);
+    if (isError === true) throw errorIn(name, text, (Object(_meta) as Answer)["dev.stratigraph/error"]);
     return Object(structuredContent ?? parsed(text)) as Answer;
   }
 }
@@ -118,8 +118,8 @@ function itemIn(told: unknown): RemoteItem {
   };
 }
 
-function errorIn(tool: string, text: string): StratigraphError {
-  const { code, message, data } = Object((Object(parsed(text)) as Answer)["error"]) as Answer;
+function errorIn(tool: string, text: string, told: unknown): StratigraphError {
+  const { code, message, data } = Object(told) as Answer;
   const isOurs = typeof code === "string" && code !== "INTERNAL";
   return new StratigraphError(
     isOurs ? (code as ErrorCode) : "UNAVAILABLE",

@@ -57,7 +57,7 @@ export function createMcp(options: McpOptions): Mcp {
         hidesTexts: shared.redact.length > 0,
       };
       if (workspace !== undefined) {
-        await addWorkspace(server, host, workspace.name, workspace.agent);
+        await addWorkspace(server, host, await shared.saver(), workspace);
         return server;
       }
       addTools(server, toolsFor(client.allow, graphs.length > 0, tools), host);

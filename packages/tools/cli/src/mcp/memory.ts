@@ -1,7 +1,8 @@
 import type { CallToolResult, McpServer } from "@modelcontextprotocol/server";
 import { InvalidOptionError } from "@stratigraph/core";
 import { decodeCursor, encodeCursor } from "@stratigraph/core/internal";
-import type { Workspace, WorkspaceItem } from "@stratigraph/workspace";
+import type { ItemAddress } from "@stratigraph/core/tier";
+import type { Workspace, WorkspaceItem, Written } from "@stratigraph/workspace";
 import { z } from "zod";
 import { failed } from "./memoryErrors.ts";
 import {
@@ -21,6 +22,10 @@ export interface MemoryOptions {
   readonly agent: string;
   /** "write" adds the tools that put and delete. */
   readonly allow: readonly string[];
+  /** Whether a part of a value is hidden, so that the value isn't told. Default: none is. */
+  readonly hides?: ((at: ItemAddress, value: Record<string, unknown>) => boolean) | undefined;
+  /** Gets errors that aren't ours. Default: nobody does. */
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 type Called = (output: object) => CallToolResult;
@@ -38,7 +43,19 @@ type Place = z.output<typeof placeOfPage>;
  * `["agents", <its name>]`, where nobody else does, and with `["shared"]`: the workspace's roles see to it.
  * @throws InvalidAddressError if the agent's name can't be one
  */
-export function addMemory(server: McpServer, { workspace, agent, allow }: MemoryOptions): void {
+export function addMemory(
+  server: McpServer,
+  { workspace, agent, allow, hides = () => false, onError = () => undefined }: MemoryOptions,
+): void {
+  const answered = async (call: () => Promise<object>): Promise<CallToolResult> => {
+    try {
+      return done(await call());
+    } catch (error) {
+      return failed(error, onError);
+    }
+  };
+  const shownOf = (item: WorkspaceItem | null, maxBytes: number): z.output<typeof shownItem> | null =>
+    item && itemOf(item, hides(item, item.value) ? 0 : maxBytes);
   const write = allow.includes("write") ? [["agents", agent], ["shared"]] : [];
   const memory = workspace.as(agent, { read: [[]], write });
   const where = `Shared memory ${JSON.stringify(workspace.name)}.`;
@@ -58,7 +75,7 @@ export function addMemory(server: McpServer, { workspace, agent, allow }: Memory
       annotations: readHints,
     },
     async ({ namespace, key, maxBytes }) =>
-      await answered(async () => ({ item: orNull(await memory.get(namespace, key), maxBytes) })),
+      await answered(async () => ({ item: shownOf(await memory.get(namespace, key), maxBytes) })),
   );
 
   server.registerTool(
@@ -101,14 +118,18 @@ export function addMemory(server: McpServer, { workspace, agent, allow }: Memory
           found = await (await memory.at(place.version)).search(prefix ?? [], asked);
         const items: z.output<typeof shownItem>[] = [];
         let left = maxBytes;
+        let taken = 0;
         for (const each of found.slice(0, limit)) {
-          const item = itemOf(each, maxBytes);
-          left -= Buffer.byteLength(JSON.stringify(item));
+          // That it was found would tell something of what is hidden in it.
+          const isTold = (query === undefined && filter === undefined) || !hides(each, each.value);
+          const item = isTold ? shownOf(each, maxBytes)! : undefined;
+          left -= item === undefined ? 0 : Buffer.byteLength(JSON.stringify(item));
           if (left < 0 && items.length > 0) break;
-          items.push(item);
+          taken += 1;
+          if (item !== undefined) items.push(item);
         }
-        const next = { ...place, offset: place.offset + items.length } satisfies Place;
-        return { items, ...(items.length < found.length && { cursor: encodeCursor(next) }) };
+        const next = { ...place, offset: place.offset + taken } satisfies Place;
+        return { items, ...(taken < found.length && { cursor: encodeCursor(next) }) };
       }),
   );
 
@@ -140,11 +161,16 @@ export function addMemory(server: McpServer, { workspace, agent, allow }: Memory
       await answered(async () => {
         const asked = { since: version, cursor, prefix: prefix ?? [], limit, maxBytes };
         const page = await memory.changes(asked);
-        return { ...page, changes: page.changes.flatMap((event) => changeOf(event, maxBytes)) };
+        const changes = page.changes.flatMap((event) =>
+          changeOf(event, event.kind === "put" && hides(event, event.value) ? 0 : maxBytes),
+        );
+        return { ...page, changes };
       }),
   );
 
   if (!allow.includes("write")) return;
+  const writtenOf = (result: Written): z.output<typeof written> =>
+    result.ok ? { ...result } : { ok: false, current: shownOf(result.current, largestValue) };
   const mine = `You may write in ${JSON.stringify(["agents", agent])} and ["shared"], and below these.`;
 
   server.registerTool(
@@ -210,22 +236,6 @@ const written = z.object({
     .describe("The item as it is, if nothing was written; null: there is none."),
 });
 
-function writtenOf(result: Awaited<ReturnType<Workspace["put"]>>): z.output<typeof written> {
-  return result.ok ? { ...result } : { ok: false, current: orNull(result.current, largestValue) };
-}
-
-function orNull(item: WorkspaceItem | null, maxBytes: number): z.output<typeof shownItem> | null {
-  return item && itemOf(item, maxBytes);
-}
-
 function isPlace(found: unknown): found is Place {
   return placeOfPage.safeParse(found).success;
-}
-
-async function answered(call: () => Promise<object>): Promise<CallToolResult> {
-  try {
-    return done(await call());
-  } catch (error) {
-    return failed(error);
-  }
 }

@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { StratigraphError } from "@stratigraph/core";
+import { failure } from "./results.ts";
 
 /** What a caller of the tools does about an error, in the words of the tools. */
 const advice: Readonly<Record<string, string>> = {
@@ -14,19 +15,15 @@ const unexpected: { code: string; message: string; data: Readonly<Record<string,
   data: {},
 };
 
-/**
- * An error as the result of a tool: JSON with its code, message and data, in the text, as a result's structured content has to fit the
- * tool's output schema.
- */
-export function failed(error: unknown): CallToolResult {
-  // The message of another error may say more of the server than callers should know.
+/** An error as the result of a tool of the memory. @param onError gets errors that aren't ours: callers aren't told what they say */
+export function failed(error: unknown, onError: (error: unknown) => void): CallToolResult {
+  if (!StratigraphError.is(error)) onError(error);
   const { code, message, data } = StratigraphError.is(error) ? error : unexpected;
   const { field, found: _, ...rest } = data;
-  const told = {
+  return failure({
     code,
     message: [message, advice[code]].filter(Boolean).join(" "),
     ...(typeof field === "string" && { field }),
     ...(Object.keys(rest).length > 0 && { data: rest }),
-  };
-  return { isError: true, content: [{ type: "text", text: JSON.stringify({ error: told }) }] };
+  });
 }

@@ -12,11 +12,15 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** A result that says that a call failed, and what to do. */
 export function errorResult(host: CallHost, error: unknown): CallToolResult {
-  const { code, message, ...more } = shownError(host, error);
+  return failure(shownError(host, error));
+}
+
+/** An error as a result: for models as text, for programs as data. Structured content has to fit the tool's output schema. */
+export function failure(told: { readonly code: string; readonly message: string }): CallToolResult {
   return {
     isError: true,
-    content: [{ type: "text", text: `${code}: ${message}` }],
-    _meta: { "dev.stratigraph/error": { code, ...more } },
+    content: [{ type: "text", text: `${told.code}: ${told.message}` }],
+    _meta: { "dev.stratigraph/error": told },
   };
 }
 

@@ -127,6 +127,7 @@ export function wired(options: Wiring, make: Make): Mcp {
     },
     serve: (streams, grant = { name: "stdio", allow }, workspace = undefined) => {
       const client = grantedClient(grant, allow, saver);
+      if (workspace !== undefined) refuseForeignWorkspace(client, workspace);
       const inIt = workspace === undefined ? undefined : { name: workspace, agent: grant.name };
       const server = async (context: McpRequestContext): Promise<McpServer> =>
         await make({ client, workspace: inIt }, context, true, () => undefined);

@@ -1,26 +1,34 @@
 import type { CallToolResult, McpServer } from "@modelcontextprotocol/server";
+import type { TierSaver } from "@stratigraph/core";
+import type { ItemAddress } from "@stratigraph/core/tier";
 import { createWorkspace } from "@stratigraph/workspace";
 import { createPrompts } from "@stratigraph/workspace/prompts";
+import { Redaction } from "../operations/values/redaction.ts";
+import { placeOf } from "../operations/workspace/shownChange.ts";
 import { audited, type ToolHost } from "./calls.ts";
-import { refuseForeignWorkspace } from "./clients.ts";
 import { addMemory } from "./memory.ts";
 import { addPromptVersions } from "./promptVersions.ts";
 
 /**
  * Offers a workspace: its items as a memory that agents share, its prompts as prompts.
- * @param agent the author of changes
- * @throws StratigraphError "ACCESS_DENIED"
+ * @param saver of the whole storage: what a client may do with threads says nothing of workspaces
  */
 export async function addWorkspace(
   server: McpServer,
   host: ToolHost,
-  name: string,
-  agent: string,
+  saver: TierSaver,
+  { name, agent }: { readonly name: string; readonly agent: string },
 ): Promise<void> {
-  refuseForeignWorkspace(host.client, name);
   auditTools(server, host, name);
-  const workspace = createWorkspace(await host.client.saver(), name, { agent, freeze: false });
-  addMemory(server, { workspace, agent, allow: host.client.allow });
+  const workspace = createWorkspace(saver, name, { agent, freeze: false });
+  const redaction = new Redaction(host.context.redact);
+  // It changes what it is given. The workspace may be shared with others of this process.
+  const hides = (at: ItemAddress, value: Record<string, unknown>): boolean => {
+    if (!redaction.isActive) return false;
+    const text = JSON.stringify(value);
+    return JSON.stringify(redaction.apply("workspaces", JSON.parse(text), placeOf(name, at))) !== text;
+  };
+  addMemory(server, { workspace, agent, allow: host.client.allow, hides, onError: host.onError });
   await addPromptVersions(server, createPrompts(workspace));
 }
 

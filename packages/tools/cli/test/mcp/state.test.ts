@@ -370,6 +370,57 @@ describe("a token for some threads", () => {
   });
 });
 
+test("a workspace is served to those who may use it, each under the name of its token, without what is redacted", async () => {
+  const mcp = serve({
+    allow: ["read", "write"],
+    redact: ["workspaces.team.shared.staff.*.salary"],
+    tokens: [
+      { name: "ada", token: token("ada"), allow: ["read", "write"], workspaces: ["team"] },
+      { name: "bob", token: token("bob"), threads: ["acme/"] },
+      { name: "cleo", token: token("cleo"), threads: ["acme/"], workspaces: ["team"] },
+    ],
+  });
+  const workspace = "team";
+  const ada = await connected(mcp, { bearer: token("ada"), workspace });
+  await called(ada, "memory_put", { namespace: ["shared"], key: "fact", value: { n: 1 } });
+  await called(ada, "memory_put", {
+    namespace: ["shared", "staff"],
+    key: "eve",
+    value: { name: "Eve", salary: 4711 },
+  });
+  expect((await called(ada, "memory_get", { namespace: ["shared"], key: "fact" })).item).toMatchObject({
+    value: { n: 1 },
+    author: { agent: "ada" },
+  });
+  expect(await refusal(ada, "memory_put", { namespace: ["agents", "bob"], key: "x", value: {} })).toMatch(
+    /^ACCESS_DENIED: /,
+  );
+  const at = { namespace: ["shared", "staff"], key: "eve" };
+  const told = [
+    await called(ada, "memory_get", at),
+    await called(ada, "memory_search", { prefix: ["shared"] }),
+    await called(ada, "memory_since"),
+    await called(ada, "memory_put", { ...at, value: {}, ifVersion: 0 }),
+  ];
+  expect(JSON.stringify(told)).toContain("eve");
+  expect(JSON.stringify(told)).not.toContain("4711");
+  expect((await called(ada, "memory_search", { filter: { salary: 4711 } })).items).toEqual([]);
+  expect((await called(ada, "memory_search", { filter: { n: 1 } })).items).toHaveLength(1);
+  await ada.close();
+  await expect(connected(mcp, { bearer: token("ada"), workspace: "others" })).rejects.toThrow("HTTP 403");
+  await expect(connected(mcp, { bearer: token("bob"), workspace })).rejects.toThrow("HTTP 403");
+  await expect(connected(mcp, { workspace })).rejects.toThrow("server/discover");
+  const cleo = await connected(mcp, { bearer: token("cleo"), workspace });
+  expect((await called(cleo, "memory_get", { namespace: ["shared"], key: "fact" })).item.value).toEqual({
+    n: 1,
+  });
+  expect((await cleo.listTools()).tools).toHaveLength(3);
+  await cleo.close();
+  const trusted = await connected(mcp, { workspace, path: "/mcp?agent=carl" });
+  await called(trusted, "memory_put", { namespace: ["agents", "carl"], key: "x", value: {} });
+  await trusted.close();
+});
+
 test("who has no token, a wrong one, or comes from elsewhere, is refused", async () => {
   const mcp = serve({ tokens: [{ name: "a", token: token("a") }] });
   const post = async (headers: Record<string, string>, body = "{}") =>

@@ -15,14 +15,14 @@ export async function memoryClient(workspace: Workspace, agent: string, allow = 
   await server.connect(theirs);
   await client.connect(ours);
   const call = async (name: string, args: object): Promise<Answer> => {
-    const { isError, content, structuredContent } = await client.callTool({
+    const { isError, content, structuredContent, _meta } = await client.callTool({
       name: `memory_${name}`,
       arguments: { ...args },
     });
     const [first] = content;
     const text = first?.type === "text" ? first.text : "";
-    if (isError === true)
-      return text.startsWith("{") ? (JSON.parse(text) as Answer) : { error: { message: text } };
+    const told = _meta?.["dev.stratigraph/error"] as Answer | undefined;
+    if (isError === true) return { error: told ?? { message: text } };
     return { ...(structuredContent as object) };
   };
   return { client, call };
