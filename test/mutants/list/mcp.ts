@@ -184,4 +184,22 @@ export const mcp: readonly Mutant[] = [
     find: "|| !hides(each, each.value)",
     replace: "|| true",
   },
+  {
+    kind: "guard",
+    tests: ["packages/tools/cli/test/mcp/attacked.test.ts"],
+    id: "mcpAttacked02",
+    what: "a token for a workspace opens all threads and, by tools, all workspaces",
+    file: `${src}/clients.ts`,
+    find: "threads = given.workspaces && [],",
+    replace: "threads,",
+  },
+  {
+    kind: "guard",
+    tests: ["packages/tools/cli/test/mcp/attacked.test.ts"],
+    id: "mcpAttacked03",
+    what: "one client that names many workspaces keeps all others out",
+    file: `${src}/wired.ts`,
+    find: "const own = handlers.get(client) ?? new Map<string, McpHttpHandler>();",
+    replace: "const own = [...handlers.values()][0] ?? new Map<string, McpHttpHandler>();",
+  },
 ];

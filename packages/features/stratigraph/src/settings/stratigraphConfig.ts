@@ -45,7 +45,7 @@ export interface McpToken {
   readonly token: string;
   /** What it may do, of what the server allows. Default: only "read". */
   readonly allow?: readonly Access[] | undefined;
-  /** Beginnings of the ids of the threads that it may use: `["acme/"]`. Default: all threads. */
+  /** Beginnings of the ids of the threads that it may use: `["acme/"]`. Default: all threads, or none if `workspaces` is given. */
   readonly threads?: readonly string[] | undefined;
   /** Names of the workspaces that it may use. Default: all of them, or none if `threads` is given. */
   readonly workspaces?: readonly string[] | undefined;

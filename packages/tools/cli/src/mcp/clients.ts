@@ -24,10 +24,12 @@ export type Grant = Omit<McpToken, "token">;
 
 /** A client with some of what the server allows. Its saver is made once: it remembers what it read. */
 export function grantedClient(
-  { name, allow = ["read"], threads, workspaces = threads === undefined ? undefined : [] }: Grant,
+  { name, allow = ["read"], ...given }: Grant,
   allowed: readonly Access[],
   saver: () => Promise<TierSaver>,
 ): Client {
+  // A token that names something opens nothing else.
+  const { threads = given.workspaces && [], workspaces = given.threads && [] } = given;
   let scoped: { readonly of: TierSaver; readonly made: TierSaver } | undefined;
   const part = async (): Promise<TierSaver> => {
     const whole = await saver();
@@ -35,7 +37,11 @@ export function grantedClient(
     if (scoped?.of !== whole) scoped = { of: whole, made: whole.over(new ScopedTier(whole.tier, threads)) };
     return scoped.made;
   };
-  return { name, threads, workspaces, allow: allow.filter((each) => allowed.includes(each)), saver: part };
+  return {
+    ...{ name, threads, workspaces },
+    allow: allow.filter((each) => allowed.includes(each)),
+    saver: part,
+  };
 }
 
 /** The client whose token a request has; undefined if it has none, or a wrong one. */

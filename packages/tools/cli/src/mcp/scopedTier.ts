@@ -129,7 +129,7 @@ export function isWithin(threadId: string, prefixes: readonly string[]): boolean
 /** @throws StratigraphError "ACCESS_DENIED" */
 export function refuseOutside(threadId: string, prefixes: readonly string[], field = "thread"): void {
   if (isWithin(threadId, prefixes)) return;
-  const own = prefixes.map((prefix) => JSON.stringify(prefix)).join(" or ");
+  const own = prefixes.map((prefix) => JSON.stringify(prefix)).join(" or ") || "nothing";
   throw new StratigraphError(
     "ACCESS_DENIED",
     `\`${field}\`: this client may use threads whose ids begin with ${own}, and ${JSON.stringify(threadId.slice(0, 200))} doesn't.`,

@@ -21,7 +21,7 @@ const mostRequestBytes = 16 * 2 ** 20;
 /** How many subscriptions one client may have open over HTTP. */
 const mostSubscriptions = 32;
 
-/** How many workspaces and agents are served at once over HTTP. */
+/** How many workspaces and agents are served at once to one client over HTTP: another client still gets its own. */
 const mostHandlers = 1000;
 
 /** An MCP server without a server of its own. */
@@ -72,16 +72,18 @@ type Make = (
 export function wired(options: Wiring, make: Make): Mcp {
   const { saver, allow = ["read"], hosts = [], pollMs = 1000, tokens = [] } = options;
   const { onError = () => undefined } = options;
-  const handlers = new Map<string, McpHttpHandler>();
+  const handlers = new Map<Client, Map<string, McpHttpHandler>>();
   const clients = new Map(tokens.map((each) => [each.token, grantedClient(each, allow, saver)]));
   const trusted = grantedClient({ name: "trusted", allow }, allow, saver);
 
   const handlerFor = (scene: Scene): McpHttpHandler => {
     const { client, workspace } = scene;
-    const name = JSON.stringify([client.name, client === trusted, workspace?.name, workspace?.agent]);
-    const known = handlers.get(name);
+    const own = handlers.get(client) ?? new Map<string, McpHttpHandler>();
+    handlers.set(client, own);
+    const name = JSON.stringify([workspace?.name, workspace?.agent]);
+    const known = own.get(name);
     if (known !== undefined) return known;
-    if (handlers.size >= mostHandlers) throw tooMany();
+    if (own.size >= mostHandlers) throw tooMany();
     const made: McpHttpHandler = createMcpHandler(
       (context) => make(scene, context, false, () => made.notify),
       {
@@ -90,7 +92,7 @@ export function wired(options: Wiring, make: Make): Mcp {
         maxSubscriptions: mostSubscriptions,
       },
     );
-    handlers.set(name, made);
+    own.set(name, made);
     return made;
   };
 
@@ -134,7 +136,9 @@ export function wired(options: Wiring, make: Make): Mcp {
       return serveClient(streams, client, watcherOf(client, pollMs), server, onError);
     },
     end: async () => {
-      await Promise.all([...handlers.values()].map((each) => each.close()));
+      await Promise.all(
+        [...handlers.values()].flatMap((own) => [...own.values()].map((each) => each.close())),
+      );
     },
   };
 }
