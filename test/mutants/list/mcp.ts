@@ -187,7 +187,7 @@ export const mcp: readonly Mutant[] = [
   {
     kind: "guard",
     tests: ["packages/tools/cli/test/mcp/attacked.test.ts"],
-    id: "mcpAttacked02",
+    id: "mcp24",
     what: "a token for a workspace opens all threads and, by tools, all workspaces",
     file: `${src}/clients.ts`,
     find: "threads = given.workspaces && [],",
@@ -196,10 +196,18 @@ export const mcp: readonly Mutant[] = [
   {
     kind: "guard",
     tests: ["packages/tools/cli/test/mcp/attacked.test.ts"],
-    id: "mcpAttacked03",
+    id: "mcp25",
     what: "one client that names many workspaces keeps all others out",
     file: `${src}/wired.ts`,
     find: "const own = handlers.get(client) ?? new Map<string, McpHttpHandler>();",
     replace: "const own = [...handlers.values()][0] ?? new Map<string, McpHttpHandler>();",
+  },
+  {
+    ...guard,
+    id: "mcp23",
+    what: "a storage is closed under a call that takes long",
+    file: `${src}/idle.ts`,
+    find: "if (this.#running.size === 0) this.#then();",
+    replace: "this.#then();",
   },
 ];

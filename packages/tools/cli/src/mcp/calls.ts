@@ -14,6 +14,8 @@ const longestId = 300;
 /** What all calls of one server share. */
 export interface CallHost {
   readonly running: Running;
+  /** Called when a call has ended. */
+  readonly ended: () => void;
   readonly audit: McpSettings["audit"];
   readonly onError: (error: unknown) => void;
   /** Whether messages of errors that aren't ours are hidden, because they may repeat redacted values. */
@@ -57,7 +59,7 @@ export async function audited<R>(
   let told: Told<R>;
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(longestCallMs)]);
-    told = await host.running.run(limit, work);
+    told = await host.running.run(limit, work).finally(host.ended);
   } catch (error) {
     await write(shownError(host, error).code);
     throw error;

@@ -1,10 +1,11 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Access } from "../operations/index.ts";
 import { Running } from "../serving/running.ts";
-import { sharedContext } from "../serving/sharedContext.ts";
+import { sharedContext, type SharedContext } from "../serving/sharedContext.ts";
 import { version } from "../version.ts";
 import type { ToolHost } from "./calls.ts";
 import { addCompletion } from "./completion.ts";
+import { Idle } from "./idle.ts";
 import { toolsFor } from "./offered.ts";
 import { checkMcpOptions, type McpOptions } from "./options.ts";
 import { addPrompts } from "./prompts.ts";
@@ -26,10 +27,11 @@ const listMs = 300_000;
  */
 export function createMcp(options: McpOptions): Mcp {
   checkMcpOptions(options);
-  const { graphs = [], tools, audit, onError = () => undefined } = options;
-  const shared = sharedContext(options);
-  const { storage = shared.origin } = options;
+  const { graphs = [], tools, audit, onError = () => undefined, pollMs = 1000, onIdle } = options;
   const running = new Running();
+  const idle = onIdle === undefined ? undefined : new Idle(running, 5 * pollMs, onIdle);
+  const shared = contextOf(options, idle);
+  const { storage = shared.origin } = options;
   const mcp = wired(
     { ...options, saver: shared.saver },
     async ({ client, workspace }, { era }, overStdio) => {
@@ -52,6 +54,7 @@ export function createMcp(options: McpOptions): Mcp {
         context: { ...shared, saver: client.saver },
         client,
         running,
+        ended: () => idle?.touch(),
         audit,
         onError,
         hidesTexts: shared.redact.length > 0,
@@ -70,8 +73,23 @@ export function createMcp(options: McpOptions): Mcp {
   return {
     ...mcp,
     end: async () => {
+      idle?.end();
       running.end();
       await mcp.end();
+    },
+  };
+}
+
+/** The context of all calls. A storage that may be closed when it is idle is asked for at each call. */
+function contextOf(options: McpOptions, idle: Idle | undefined): SharedContext {
+  const context = sharedContext(options);
+  const { saver } = options;
+  if (idle === undefined || typeof saver !== "function") return context;
+  return {
+    ...context,
+    saver: () => {
+      idle.touch();
+      return saver();
     },
   };
 }

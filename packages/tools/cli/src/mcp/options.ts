@@ -12,15 +12,33 @@ import { checkTools } from "./offered.ts";
 import type { McpSettings } from "./settings.ts";
 
 /** What an MCP server shows, and what its clients may do. */
-export interface McpOptions extends ServedOptions, McpSettings {}
+export interface McpOptions extends ServedOptions, McpSettings {
+  /**
+   * Called when the storage hasn't been needed for five times `pollMs`: no call is under way, nothing is watched. Then it may be closed, if
+   * `saver` is a function that opens it anew. Default: it stays open.
+   */
+  readonly onIdle?: (() => void) | undefined;
+}
 
-const names: OptionNames<McpOptions> = { ...servedOptionNames, tokens: true, tools: true, audit: true };
+const names: OptionNames<McpOptions> = {
+  ...servedOptionNames,
+  tokens: true,
+  tools: true,
+  audit: true,
+  onIdle: true,
+};
 
 /** @throws InvalidOptionError */
 export function checkMcpOptions(options: McpOptions): void {
   checkOptions("an MCP server", options, names);
-  const { tokens = [], tools, audit } = options;
+  const { tokens = [], tools, audit, onIdle } = options;
   checkServedOptions(options);
+  if (onIdle !== undefined && typeof options.saver !== "function")
+    throw new InvalidOptionError(
+      "onIdle",
+      "a saver that is open",
+      "Pass a function as `saver`, which opens it anew.",
+    );
   if (audit !== undefined && typeof audit !== "function")
     throw new InvalidOptionError("audit", typeof audit, "Pass a function that gets each entry.");
   const known = new Set<string>();

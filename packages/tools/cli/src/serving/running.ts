@@ -8,6 +8,11 @@ export class Running {
   readonly #controllers = new Set<AbortController>();
   #isClosed = false;
 
+  /** How many are under way. */
+  get size(): number {
+    return this.#controllers.size;
+  }
+
   /**
    * Runs something with a signal that is aborted when the client goes away, or the inspector ends.
    * @throws StratigraphError "CLOSED", "OVERLOADED"

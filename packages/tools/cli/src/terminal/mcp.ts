@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { Command } from "commander";
 import type { McpAudit } from "../mcp/index.ts";
-import { InvalidOptionError } from "stratigraph";
+import { InvalidOptionError, type LoadedConfig } from "stratigraph";
 import { allowedEffects, allowFlag, effectsOf } from "./allowed.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { Interruption } from "./interruption.ts";
@@ -80,6 +80,7 @@ async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): P
   });
   try {
     const config = await opened.config();
+    const { agent, workspace } = agentOf(flags);
     const allow = allowedEffects("mcp", flags.allow, settings, config);
     const { context } = opened;
     const { createMcp } = await import("../mcp/index.ts");
@@ -87,10 +88,11 @@ async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): P
       ...servedOf(context, config, settings, terminal),
       allow,
       tools: flags.tools ?? config.mcp.tools,
+      // One process at a time has an embedded database: an agent must be able to start while an editor is open.
+      ...(isEmbedded(config) && workspace === undefined ? { onIdle: () => void opened.release() } : {}),
       audit: auditTo(settings, terminal, flags.audit),
     });
     const { threads } = flags;
-    const { agent, workspace } = agentOf(flags);
     const grant = { name: agent, allow, ...(threads === undefined ? {} : { threads }) };
     const connection = mcp.serve(
       { stdin: terminal.stdin as Readable, stdout: terminal.stdout as Writable },
@@ -109,6 +111,11 @@ async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): P
     interruption.end();
     await opened.close();
   }
+}
+
+/** Whether the storage is a PGlite folder. */
+function isEmbedded({ checkpointer }: LoadedConfig): boolean {
+  return typeof checkpointer === "string" ? /^pglite:/i.test(checkpointer) : "pglite" in checkpointer;
 }
 
 /** @throws InvalidOptionError if only one of workspace and agent is named */

@@ -12,6 +12,8 @@ export interface OpenedContext {
   readonly context: Context;
   /** The config, which is loaded at the first call. */
   config(): Promise<LoadedConfig>;
+  /** Closes the storage in use. It is opened again when it is needed. */
+  release(): Promise<void>;
   /** Closes every storage that was opened. */
   close(): Promise<void>;
 }
@@ -39,6 +41,7 @@ export async function openContext({
   const opened = new Set<Promise<TierSaver>>();
   let loaded: Promise<LoadedConfig> | undefined;
   let saver: Promise<TierSaver> | undefined;
+  let released: Promise<void> = Promise.resolve();
   const config = (): Promise<LoadedConfig> => (loaded ??= loadConfig(whereOf(settings, terminal)));
   const open = (of: LoadedConfig): Promise<TierSaver> => {
     const made = ready(of, effect);
@@ -48,7 +51,7 @@ export async function openContext({
   };
   const first = (): Promise<TierSaver> => {
     if (saver !== undefined) return saver;
-    const opening = config().then(open);
+    const opening = released.then(config).then(open);
     // A command that runs for a long time tries again: the storage may come back.
     opening.catch(() => {
       saver = undefined;
@@ -76,7 +79,16 @@ export async function openContext({
   return {
     context,
     config,
+    release: async () => {
+      const current = saver;
+      if (current === undefined) return;
+      saver = undefined;
+      opened.delete(current);
+      released = current.then((each) => each.end()).catch(() => undefined);
+      await released;
+    },
     close: async () => {
+      await released;
       const savers = await Promise.allSettled(opened);
       for (const each of savers) if (each.status === "fulfilled") await each.value.end();
     },

@@ -1,14 +1,16 @@
 // long file: what clients may do with threads, story by story, on one storage
 import { Annotation, END, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { HumanMessage } from "@langchain/core/messages";
-import { MemorySaver } from "@stratigraph/core";
+import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
 import { PassThrough } from "node:stream";
 import { createInterface } from "node:readline";
 import { createJournal } from "@stratigraph/journal";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { agentOf, asks, payments, pays, says } from "../../../../features/journal/test/support/effects.ts";
 import { createMcp, type McpAudit, type McpOptions } from "../../src/mcp/index.ts";
+import { Idle } from "../../src/mcp/idle.ts";
 import { operations } from "../../src/operations/index.ts";
+import { Running } from "../../src/serving/running.ts";
 import { called, connected, readJson, refusal } from "./support/connected.ts";
 
 const strange = `a/../"b' \u202e😀%2F?#`;
@@ -659,6 +661,55 @@ test("over stdio a subscription to more than is watched is refused, not half ser
   });
   expect(await listen(2, 100)).toMatchObject({ method: "notifications/subscriptions/acknowledged" });
   await connection.close();
+});
+
+test("a storage that nobody needs is closed, and opened again at the next call", async () => {
+  const tier = new MemoryTier();
+  let opened = 0;
+  let closed!: () => void;
+  const mcp = createMcp({
+    pollMs: 10,
+    saver: () => {
+      opened += 1;
+      return Promise.resolve(new TierSaver(tier));
+    },
+    onIdle: () => closed(),
+  });
+  const client = await connected(mcp);
+  for (const n of [1, 2]) {
+    const next = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    await called(client, "threads");
+    await next;
+    expect(opened).toBe(n);
+  }
+  await client.close();
+  await mcp.end();
+});
+
+test("a storage isn't closed while a call is under way, however long it takes", async () => {
+  vi.useFakeTimers();
+  const running = new Running();
+  let closed = 0;
+  const idle = new Idle(running, 50, () => (closed += 1));
+  let end!: () => void;
+  const call = running.run(
+    new AbortController().signal,
+    () =>
+      new Promise<void>((resolve) => {
+        end = resolve;
+      }),
+  );
+  idle.touch();
+  vi.advanceTimersByTime(500);
+  expect(closed).toBe(0);
+  end();
+  await call;
+  idle.touch();
+  vi.advanceTimersByTime(50);
+  expect(closed).toBe(1);
+  vi.useRealTimers();
 });
 
 test("a client that listens hears of changes of its threads, and not of others", async () => {
