@@ -26,7 +26,7 @@ export const mcpClients: readonly Mutant[] = [
     id: "mcl03",
     what: "a server over stdio outlives its client",
     file: `${src}/stdio.ts`,
-    find: "      subscribed.end();\n      ended();\n",
-    replace: "      subscribed.end();\n",
+    find: "    subscribed.end();\n    ended();\n",
+    replace: "    subscribed.end();\n",
   },
 ];

@@ -8,6 +8,8 @@ import { ERROR_SOURCE } from "./langgraph.ts";
 export interface TaskStates {
   /** Whether a task waits for an answer to an interrupt. */
   readonly interrupted: boolean;
+  /** The ids of the tasks that do. */
+  readonly waiting: ReadonlySet<string>;
   /** What the last failed task wrote, its error among it. */
   readonly failed: StoredWriteBatch | undefined;
 }
@@ -37,5 +39,6 @@ export async function taskStates(
     else if (channels.includes(INTERRUPT)) states.set(taskId, "interrupted");
   }
   const all = new Set(states.values());
-  return { interrupted: all.has("interrupted"), failed: all.has("failed") ? failed : undefined };
+  const waiting = new Set([...states].flatMap(([id, state]) => (state === "interrupted" ? [id] : [])));
+  return { interrupted: waiting.size > 0, waiting, failed: all.has("failed") ? failed : undefined };
 }

@@ -10,6 +10,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { NotFoundError, StratigraphError } from "@stratigraph/core";
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Context, OutputOf } from "../operations/index.ts";
 import { audited, type ToolHost } from "./calls.ts";
@@ -110,8 +111,8 @@ async function asked(
   thread: string,
   { id, kind, message, form, take }: Open,
 ): Promise<{ result: CallToolResult | InputRequiredResult; outcome: string }> {
-  // By the question's id, so that an answer to another question is never taken for one to this.
-  const key = `answer ${id}`;
+  // By the question, so that an answer to another one is never taken for one to this. Before LangGraph 1.7 all questions of a node have one id.
+  const key = `answer ${id} ${createHash("sha256").update(message).digest("hex").slice(0, 16)}`;
   const response = inputResponse(ctx.mcpReq.inputResponses, key);
   if (response.kind !== "elicit") {
     refuseWithoutForms(server, ctx);
@@ -131,7 +132,9 @@ async function asked(
 function refuseWithoutForms(server: McpServer, { mcpReq: { envelope } }: ServerContext): void {
   const own = (envelope as Record<string, ClientCapabilities> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
   const { elicitation } = own ?? server.server.getClientCapabilities() ?? {};
-  if (elicitation !== undefined) return;
+  // An empty object counts as forms, by the protocol.
+  const { form, url } = Object(elicitation) as { form?: unknown; url?: unknown };
+  if (elicitation !== undefined && (form !== undefined || url === undefined)) return;
   throw new StratigraphError(
     "NOT_WIRED",
     "This client can't ask a person: it doesn't declare elicitation. Answer in a terminal (stratigraph questions, stratigraph answer, stratigraph run --resume), or in the inspector.",

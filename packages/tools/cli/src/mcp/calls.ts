@@ -1,4 +1,6 @@
+import { ProtocolError, ResourceNotFoundError } from "@modelcontextprotocol/server";
 import { StratigraphError } from "@stratigraph/core";
+import { messageOf } from "@stratigraph/core/internal";
 import type { Context } from "../operations/index.ts";
 import type { Running } from "../serving/running.ts";
 import { answerTo } from "../serving/errors.ts";
@@ -52,10 +54,16 @@ export async function audited<R>(
     at: new Date().toISOString(),
     client: client.name,
     asked: asked.slice(0, longestId),
-    about: threadsIn(input).map(({ text }) => text.slice(0, longestId)),
+    about: aboutOf(input).map((text) => text.slice(0, longestId)),
   };
-  const write = async (outcome: string): Promise<void> =>
-    await host.audit?.({ ...entry, outcome, ms: Math.round(performance.now() - begun) });
+  const write = async (outcome: string): Promise<void> => {
+    try {
+      await host.audit?.({ ...entry, outcome, ms: Math.round(performance.now() - begun) });
+    } catch (error) {
+      const message = `The call was carried out (${outcome}), but its audit entry can't be written: ${messageOf(error)}. Don't repeat it: tell the person who runs this server.`;
+      throw new StratigraphError("MISCONFIGURED", message, { outcome }, error);
+    }
+  };
   let told: Told<R>;
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(longestCallMs)]);
@@ -68,6 +76,13 @@ export async function audited<R>(
   return told.result;
 }
 
+/** What a call names: threads, checkpoints, an item of a workspace. */
+function aboutOf(input: Readonly<Record<string, unknown>>): string[] {
+  const { namespace, key } = input;
+  const item = Array.isArray(namespace) && typeof key === "string" ? [[...namespace, key].join("/")] : [];
+  return [...threadsIn(input).map(({ text }) => text), ...item];
+}
+
 /** An error as clients get it: a code and a sentence that says what to do, without values. */
 export interface ShownError {
   readonly code: string;
@@ -78,6 +93,10 @@ export interface ShownError {
 
 /** Describes an error to a client, and reports it if it is none of ours. */
 export function shownError(host: CallHost, error: unknown): ShownError {
+  if (error instanceof ProtocolError) {
+    const isGone = error instanceof ResourceNotFoundError;
+    return { code: isGone ? "NOT_FOUND" : "INVALID_OPTION", message: error.message };
+  }
   const { status, body } = answerTo(error, host.hidesTexts);
   if (status === 500 && !StratigraphError.is(error)) host.onError(error);
   return { ...body.error, message: asTools(body.error.message) };

@@ -71,7 +71,7 @@ export function refuseForeignWorkspace({ workspaces }: Client, name: string): vo
   if (workspaces === undefined || workspaces.includes(name)) return;
   throw new StratigraphError(
     "ACCESS_DENIED",
-    `This client may not use the workspace ${JSON.stringify(name)}. Its token names ${workspaces.join(", ") || "none"}.`,
+    `This client may not use the workspace ${JSON.stringify(name)}: it may use ${workspaces.join(", ") || "none"}. A client that is limited to some threads has workspaces only if they are named, too.`,
     { field: "workspace" },
   );
 }

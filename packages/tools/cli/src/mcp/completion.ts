@@ -1,5 +1,5 @@
 import type { McpServer } from "@modelcontextprotocol/server";
-import type { ToolHost } from "./calls.ts";
+import { audited, type ToolHost } from "./calls.ts";
 import type { Context } from "../operations/index.ts";
 import { isWithin } from "./scopedTier.ts";
 import { runNamed } from "./runNamed.ts";
@@ -20,11 +20,12 @@ export function addCompletion(server: McpServer, host: ToolHost): void {
     async ({ params: { ref, argument, context } }, { mcpReq }) => {
       const isOurs = ref.type === "ref/prompt" || Object.values<string>(templates).includes(ref.uri);
       const others = context?.arguments ?? {};
-      const within: Context = { ...host.context, signal: mcpReq.signal, progress: () => undefined };
-      // A suggestion that can't be made is none: the client asks again at the next letter.
-      const found = isOurs
-        ? await candidates(within, argument.name, argument.value, others, host).catch(() => [])
-        : [];
+      const found = await audited(host, host.client, "completion", others, mcpReq.signal, async (signal) => {
+        const within: Context = { ...host.context, signal, progress: () => undefined };
+        const given = isOurs ? await candidates(within, argument.name, argument.value, others, host) : [];
+        return { result: given, outcome: "ok" };
+        // A suggestion that can't be made is none: the client asks again at the next letter.
+      }).catch((): string[] => []);
       const values = [...new Set(found)].filter((text) => text.startsWith(argument.value));
       return {
         completion: { values: values.slice(0, most), total: values.length, hasMore: values.length > most },

@@ -4,6 +4,7 @@ import { Running } from "../serving/running.ts";
 import { sharedContext, type SharedContext } from "../serving/sharedContext.ts";
 import { version } from "../version.ts";
 import type { ToolHost } from "./calls.ts";
+import type { Client } from "./clients.ts";
 import { addCompletion } from "./completion.ts";
 import { Idle } from "./idle.ts";
 import { toolsFor } from "./offered.ts";
@@ -13,6 +14,9 @@ import { addResources } from "./resources.ts";
 import { addTools } from "./tools.ts";
 import { wired, type Mcp } from "./wired.ts";
 import { addWorkspace } from "./workspaceServer.ts";
+
+/** How many calls of one client may be under way: each may hold a state of many megabytes, and others are to get through, too. */
+const mostCalls = 8;
 
 /** How many elements the arguments of one call may have: parsing and checking more takes too long. */
 const mostElements = 200_000;
@@ -28,8 +32,14 @@ const listMs = 300_000;
 export function createMcp(options: McpOptions): Mcp {
   checkMcpOptions(options);
   const { graphs = [], tools, audit, onError = () => undefined, pollMs = 1000, onIdle } = options;
-  const running = new Running();
-  const idle = onIdle === undefined ? undefined : new Idle(running, 5 * pollMs, onIdle);
+  const runnings = new Map<Client, Running>();
+  const runningOf = (client: Client): Running => {
+    const known = runnings.get(client) ?? new Running(mostCalls);
+    runnings.set(client, known);
+    return known;
+  };
+  const underWay = (): number => [...runnings.values()].reduce((sum, { size }) => sum + size, 0);
+  const idle = onIdle === undefined ? undefined : new Idle(underWay, 5 * pollMs, onIdle);
   const shared = contextOf(options, idle);
   const { storage = shared.origin } = options;
   const mcp = wired(
@@ -53,7 +63,7 @@ export function createMcp(options: McpOptions): Mcp {
       const host: ToolHost = {
         context: { ...shared, saver: client.saver },
         client,
-        running,
+        running: runningOf(client),
         ended: () => idle?.touch(),
         audit,
         onError,
@@ -74,7 +84,7 @@ export function createMcp(options: McpOptions): Mcp {
     ...mcp,
     end: async () => {
       idle?.end();
-      running.end();
+      for (const each of runnings.values()) each.end();
       await mcp.end();
     },
   };

@@ -1,13 +1,12 @@
-import type { Running } from "../serving/running.ts";
-
 /** Notices when a storage hasn't been needed for a while: nothing runs, and nobody asked for it. */
 export class Idle {
-  readonly #running: Running;
+  readonly #running: () => number;
   readonly #afterMs: number;
   readonly #then: () => void;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(running: Running, afterMs: number, then: () => void) {
+  /** @param running how many calls are under way */
+  constructor(running: () => number, afterMs: number, then: () => void) {
     this.#running = running;
     this.#afterMs = afterMs;
     this.#then = then;
@@ -18,7 +17,7 @@ export class Idle {
     this.end();
     this.#timer = setTimeout(() => {
       // A call may take longer than that. Its end touches this again.
-      if (this.#running.size === 0) this.#then();
+      if (this.#running() === 0) this.#then();
     }, this.#afterMs).unref();
   }
 

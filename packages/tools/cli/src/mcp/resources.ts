@@ -58,16 +58,19 @@ export function addResources(server: McpServer, host: ToolHost, subscribe: boole
   );
   base.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: described }));
   base.setRequestHandler("resources/read", async ({ params: { uri } }, ctx) => {
-    const named = parseUri(uri);
-    if (named === undefined) throw new ResourceNotFoundError(uri);
-    const about = "thread" in named ? { thread: named.thread } : {};
+    const read = async (signal: AbortSignal): Promise<ReadResourceResult> => {
+      const named = parseUri(uri);
+      if (named === undefined) throw new ResourceNotFoundError(uri);
+      if ("thread" in named) refuseForeignThreads(host.client, { thread: named.thread });
+      return await readNamed(named, uri, contextOf(host, signal));
+    };
     return await withProtocolErrors(
       host,
       () =>
-        audited(host, host.client, `resource ${named.kind}`, about, ctx.mcpReq.signal, async (signal) => {
-          refuseForeignThreads(host.client, about);
-          return { result: await read(named, uri, contextOf(host, signal)), outcome: "ok" };
-        }),
+        audited(host, host.client, "resources/read", { at: uri }, ctx.mcpReq.signal, async (signal) => ({
+          result: await read(signal),
+          outcome: "ok",
+        })),
       uri,
     );
   });
@@ -98,7 +101,7 @@ async function listed(context: Context, cursor: string | undefined) {
 }
 
 /** The result of reading what is named. */
-async function read(named: Named, uri: string, context: Context): Promise<ReadResourceResult> {
+async function readNamed(named: Named, uri: string, context: Context): Promise<ReadResourceResult> {
   switch (named.kind) {
     case "threads":
       return fresh(uri, await runNamed("threads", {}, context));

@@ -67,10 +67,10 @@ export class ScopedTier implements Tier {
     }
     let left = limit;
     for await (const each of this.#tier.list(others)) {
-      if (left <= 0) return;
       if (!this.#has(each.record.threadId)) continue;
-      left -= 1;
       yield each;
+      left -= 1;
+      if (left <= 0) return;
     }
   }
 
@@ -78,9 +78,9 @@ export class ScopedTier implements Tier {
     let left = limit;
     for await (const each of this.#tier.threads(query)) {
       if (!this.#has(each.threadId)) continue;
-      if (left <= 0) return;
-      left -= 1;
       yield each;
+      left -= 1;
+      if (left <= 0) return;
     }
   }
 

@@ -1,5 +1,6 @@
 import {
   ProtocolErrorCode,
+  SUBSCRIPTION_ID_META_KEY,
   type JSONRPCMessage,
   type McpRequestContext,
   type McpServer,
@@ -10,7 +11,7 @@ import type { Readable, Writable } from "node:stream";
 import { answerTo } from "../serving/errors.ts";
 import type { Watcher } from "../serving/watcher.ts";
 import type { Client } from "./clients.ts";
-import { wantedIn, watch } from "./subscriptions.ts";
+import { checkWatched, wantedIn, watch } from "./subscriptions.ts";
 
 /** The largest message, in bytes: an edited state may be large. */
 const mostMessageBytes = 16 * 2 ** 20;
@@ -48,15 +49,10 @@ export function serveClient(
     server?.server.sendResourceUpdated({ uri }).catch(onError);
   };
   const subscribed = new Subscribed(client, watcher, updated);
-  const transport = new WatchedTransport(
-    stdin,
-    stdout,
-    (message) => subscribed.take(message),
-    () => {
-      subscribed.end();
-      ended();
-    },
-  );
+  const transport = new WatchedTransport(stdin, stdout, subscribed, () => {
+    subscribed.end();
+    ended();
+  });
   const connection = serveStdio(
     async (context) => {
       server = await make(context);
@@ -67,9 +63,16 @@ export function serveClient(
   return { closed, close: () => connection.close() };
 }
 
+/** A subscription. It is watched from the moment at which the client was told that it has it: what came before, the client reads. */
+interface Subscription {
+  readonly request: unknown;
+  readonly wanted: readonly string[];
+  stop?: () => void;
+}
+
 /** What one client is subscribed to, by the ids of its requests, or in the older protocol by the addresses. */
 class Subscribed {
-  readonly #stops = new Map<unknown, () => void>();
+  readonly #open = new Map<unknown, Subscription>();
   readonly #client: Client;
   readonly #watcher: Watcher;
   readonly #updated: (uri: string) => void;
@@ -80,45 +83,67 @@ class Subscribed {
     this.#updated = updated;
   }
 
-  take(message: JSONRPCMessage): void {
+  /** @throws InvalidOptionError, StratigraphError "OVERLOADED" for a subscription that nobody would serve */
+  received(message: JSONRPCMessage): void {
     const { method, id, params } = message as {
       method?: string;
       id?: unknown;
       params?: { uri?: unknown; requestId?: unknown };
     };
-    if (method === "notifications/cancelled") this.#stop(params?.requestId);
-    if (method === "resources/unsubscribe") this.#stop(`uri ${String(params?.uri)}`);
+    if (method === "notifications/cancelled") this.#close(params?.requestId);
+    if (method === "resources/unsubscribe") this.#close(`uri ${String(params?.uri)}`);
     const wanted = wantedIn(message);
     if (wanted === undefined) return;
+    checkWatched(wanted);
     const key = method === "resources/subscribe" ? `uri ${String(params?.uri)}` : id;
-    this.#stop(key);
-    if (this.#stops.size >= mostSubscriptions)
+    this.#close(key);
+    if (this.#open.size >= mostSubscriptions)
       throw new StratigraphError(
         "OVERLOADED",
         `${mostSubscriptions} subscriptions are open already. End one of them, or name more resources in one.`,
       );
-    this.#stops.set(key, watch(this.#watcher, this.#client, wanted, this.#updated));
+    this.#open.set(key, { request: id, wanted });
+  }
+
+  sent(message: JSONRPCMessage): void {
+    const { id, error, params } = message as {
+      id?: unknown;
+      error?: unknown;
+      params?: { _meta?: Readonly<Record<string, unknown>> };
+    };
+    const request = id ?? params?._meta?.[SUBSCRIPTION_ID_META_KEY];
+    if (request === undefined) return;
+    for (const [key, each] of this.#open) {
+      if (each.request !== request || each.stop !== undefined) continue;
+      if (error === undefined) each.stop = watch(this.#watcher, this.#client, each.wanted, this.#updated);
+      else this.#close(key);
+    }
   }
 
   end(): void {
-    for (const key of this.#stops.keys()) this.#stop(key);
+    for (const key of this.#open.keys()) this.#close(key);
   }
 
-  #stop(key: unknown): void {
-    this.#stops.get(key)?.();
-    this.#stops.delete(key);
+  #close(key: unknown): void {
+    this.#open.get(key)?.stop?.();
+    this.#open.delete(key);
   }
 }
 
-/** A transport that shows the client's messages, and its end, to somebody who may refuse them. */
+/** A transport that shows what it receives and sends, and its end. What is received may be refused. */
 class WatchedTransport extends StdioServerTransport {
-  readonly #seen: (message: JSONRPCMessage) => void;
+  readonly #subscribed: Subscribed;
   readonly #onEnd: () => void;
 
-  constructor(stdin: Readable, stdout: Writable, seen: (message: JSONRPCMessage) => void, onEnd: () => void) {
+  constructor(stdin: Readable, stdout: Writable, subscribed: Subscribed, onEnd: () => void) {
     super(stdin, stdout, { maxBufferSize: mostMessageBytes });
-    this.#seen = seen;
+    this.#subscribed = subscribed;
     this.#onEnd = onEnd;
+  }
+
+  override async send(message: JSONRPCMessage): Promise<void> {
+    await super.send(message);
+    this.#subscribed.sent(message);
   }
 
   override async start(): Promise<void> {
@@ -140,7 +165,7 @@ class WatchedTransport extends StdioServerTransport {
   /** The answer to a subscription that nobody would serve: the SDK would say yes to it. */
   #refusal(message: JSONRPCMessage): JSONRPCMessage | undefined {
     try {
-      this.#seen(message);
+      this.#subscribed.received(message);
       return undefined;
     } catch (error) {
       const { body } = answerTo(error, true);

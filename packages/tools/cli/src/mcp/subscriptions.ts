@@ -10,7 +10,6 @@ const mostWatched = 100;
 /**
  * Tells a client when resources change, until the returned function is called. Each is told once at the beginning: the client may have read it
  * before it was watched. Resources that never change, and those that the client may not use, are never told.
- * @throws InvalidOptionError if there are too many
  */
 export function watch(
   watcher: Watcher,
@@ -18,12 +17,6 @@ export function watch(
   uris: readonly string[],
   updated: (uri: string) => void,
 ): () => void {
-  if (uris.length > mostWatched)
-    throw new InvalidOptionError(
-      "resourceSubscriptions",
-      uris.length,
-      `Watch ${mostWatched} resources at most.`,
-    );
   const byThread = new Map<string, string[]>();
   for (const uri of new Set(uris)) {
     const named = parseUri(uri);
@@ -37,17 +30,29 @@ export function watch(
     if (threads === undefined || isWithin(named.thread, threads))
       byThread.set(named.thread, [...(byThread.get(named.thread) ?? []), uri]);
   }
+  let isFirst = true;
   const listener = {
     threads: [...byThread.keys()],
     revision: (thread: string): void => byThread.get(thread)?.forEach(updated),
-    newest: (): void => {
-      if (uris.includes(threadsUri)) updated(threadsUri);
+    ...(uris.includes(threadsUri) ? { newest: (): void => updated(threadsUri) } : {}),
+    // The protocol has no word for a storage that is down. What changed meanwhile is told once it is back.
+    storage: (): void => {
+      if (isFirst && uris.includes(threadsUri)) updated(threadsUri);
+      isFirst = false;
     },
-    // The protocol has no word for it. What changed meanwhile is told once the storage is back.
-    storage: (): void => undefined,
   };
   watcher.add(listener);
   return () => watcher.remove(listener);
+}
+
+/** @throws InvalidOptionError if a subscription watches too many resources */
+export function checkWatched(uris: readonly string[]): void {
+  if (uris.length > mostWatched)
+    throw new InvalidOptionError(
+      "resourceSubscriptions",
+      uris.length,
+      `Watch ${mostWatched} resources at most.`,
+    );
 }
 
 /** The resources that a request wants to hear of; undefined if it is no subscription. */

@@ -17,8 +17,12 @@ const usualLimit = 20;
 /** The largest result, in bytes of JSON. */
 const mostResultBytes = 400_000;
 
-/** Inputs that a client can't give: a person answers a question, and no model for them. */
-const withheld: Readonly<Record<string, readonly string[]>> = { run: ["resume"] };
+/** Inputs that a client can't give: a person answers a question, and no model for them, nor does it step over the node that asks. */
+const withheld: Readonly<Record<string, readonly string[]>> = {
+  run: ["resume"],
+  fork: ["asNode"],
+  set: ["asNode"],
+};
 
 /** Offers operations as tools. */
 export function addTools(server: McpServer, offered: readonly Operation[], host: ToolHost): void {
@@ -72,8 +76,8 @@ async function answered(operation: Operation, given: unknown, context: Context):
     if (field in input)
       throw new InvalidOptionError(
         field,
-        "an answer",
-        'Only a person answers: use the tool "answer", which asks one.',
+        "something",
+        'Over MCP only a person answers, or goes past a question: use the tool "answer", which asks one.',
       );
   let output = await runOperation(operation, input, context);
   let text = JSON.stringify(output);

@@ -6,6 +6,7 @@ import {
   type ServerNotifier,
 } from "@modelcontextprotocol/server";
 import { InvalidOptionError, StratigraphError, type TierSaver } from "@stratigraph/core";
+import { createWorkspace } from "@stratigraph/workspace";
 import { answerTo, HttpError } from "../serving/errors.ts";
 import { refuseForeign } from "../serving/guards/guard.ts";
 import { bodyText } from "../serving/input.ts";
@@ -13,7 +14,7 @@ import { Watcher } from "../serving/watcher.ts";
 import { clientOf, grantedClient, refuseForeignWorkspace, type Client, type Grant } from "./clients.ts";
 import type { McpOptions } from "./options.ts";
 import { serveClient, type StdioConnection, type StdioStreams } from "./stdio.ts";
-import { wantedIn, watch } from "./subscriptions.ts";
+import { checkWatched, wantedIn, watch } from "./subscriptions.ts";
 
 /** Largest request, in bytes: an edited state may be large. */
 const mostRequestBytes = 16 * 2 ** 20;
@@ -104,19 +105,24 @@ export function wired(options: Wiring, make: Make): Mcp {
     const client =
       clientOf(request.headers.get("authorization"), clients) ?? (isTrusted ? trusted : undefined);
     if (client === undefined) throw stranger();
-    const handler = handlerFor({
-      client,
-      workspace: sceneOf(request, client, workspace, client === trusted),
-    });
+    const scene = { client, workspace: sceneOf(request, client, workspace, client === trusted) };
+    // Bad names, and a storage that keeps no workspaces, are told before there is a server for them.
+    if (scene.workspace !== undefined)
+      createWorkspace(await saver(), scene.workspace.name, { agent: scene.workspace.agent });
+    const handler = handlerFor(scene);
     if (request.method !== "POST") return await handler.fetch(request);
     const text = await bodyText(request, mostRequestBytes);
     const { method, headers, signal, url } = request;
     const again = new Request(url, { method, headers, signal, body: text });
     const wanted = wantedIn(parsed(text));
     if (wanted === undefined || wanted.length === 0) return await handler.fetch(again);
-    const watcher = watcherOf(client, pollMs);
-    const stop = watch(watcher, client, wanted, (uri) => handler.notify.resourceUpdated(uri));
-    return whenOver(await handler.fetch(again).catch(failed(stop)), signal, stop);
+    checkWatched(wanted);
+    const response = await handler.fetch(again);
+    // From now on the client is told: what came before, it reads.
+    const stop = watch(watcherOf(client, pollMs), client, wanted, (uri) =>
+      handler.notify.resourceUpdated(uri),
+    );
+    return whenOver(response, signal, stop);
   };
 
   return {
@@ -194,13 +200,6 @@ function refusal(error: unknown, onError: (error: unknown) => void): Response {
   });
 }
 
-function failed(stop: () => void): (error: unknown) => never {
-  return (error) => {
-    stop();
-    throw error;
-  };
-}
-
 /** Calls a function once, when the client has all of a response or is gone. */
 function whenOver(response: Response, signal: AbortSignal, over: () => void): Response {
   const reader = response.body?.getReader();
@@ -208,6 +207,7 @@ function whenOver(response: Response, signal: AbortSignal, over: () => void): Re
     over();
     return response;
   }
+  if (signal.aborted) over();
   signal.addEventListener("abort", over, { once: true });
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {

@@ -1,4 +1,4 @@
-import type { CallToolResult, McpServer } from "@modelcontextprotocol/server";
+import type { McpServer } from "@modelcontextprotocol/server";
 import type { TierSaver } from "@stratigraph/core";
 import type { ItemAddress } from "@stratigraph/core/tier";
 import { createWorkspace } from "@stratigraph/workspace";
@@ -19,7 +19,7 @@ export async function addWorkspace(
   saver: TierSaver,
   { name, agent }: { readonly name: string; readonly agent: string },
 ): Promise<void> {
-  auditTools(server, host, name);
+  auditAll(server, host, name);
   const workspace = createWorkspace(saver, name, { agent, freeze: false });
   const redaction = new Redaction(host.context.redact);
   // It changes what it is given. The workspace may be shared with others of this process.
@@ -29,25 +29,34 @@ export async function addWorkspace(
     return JSON.stringify(redaction.apply("workspaces", JSON.parse(text), placeOf(name, at))) !== text;
   };
   addMemory(server, { workspace, agent, allow: host.client.allow, hides, onError: host.onError });
-  await addPromptVersions(server, createPrompts(workspace));
+  // The texts of prompts lie in the workspace, too.
+  if (redaction.shownSteps("workspaces", [name, "prompts"]) === 2)
+    await addPromptVersions(server, createPrompts(workspace));
 }
 
-/** Lets every tool that is registered from now on be counted, limited and audited as those of threads are. */
-function auditTools(server: McpServer, host: ToolHost, workspace: string): void {
-  const register = server.registerTool.bind(server) as (
-    ...given: unknown[]
-  ) => ReturnType<McpServer["registerTool"]>;
-  const replaced = (name: string, config: object, handler: Handler): ReturnType<McpServer["registerTool"]> =>
-    register(name, config, async (input: unknown, ctx: Parameters<Handler>[1]) =>
-      audited(host, host.client, `${name} of workspace ${workspace}`, {}, ctx.mcpReq.signal, async () => {
-        const result = await handler(input, ctx);
-        return { result, outcome: result.isError === true ? "failed" : "ok" };
-      }),
-    );
-  server.registerTool = replaced as unknown as McpServer["registerTool"];
+/** Lets every tool and prompt that is registered from now on be counted, limited and audited as those of threads are. */
+function auditAll(server: McpServer, host: ToolHost, workspace: string): void {
+  for (const method of ["registerTool", "registerPrompt"] as const) {
+    const register = server[method].bind(server) as (...given: unknown[]) => unknown;
+    const replaced = (name: string, config: object, handler: Handler): unknown =>
+      register(name, config, async (input: Record<string, unknown>, ctx: Parameters<Handler>[1]) =>
+        audited(
+          host,
+          host.client,
+          `${name} of workspace ${workspace}`,
+          input,
+          ctx.mcpReq.signal,
+          async () => {
+            const result = await handler(input, ctx);
+            return { result, outcome: result.isError === true ? "failed" : "ok" };
+          },
+        ),
+      );
+    Object.assign(server, { [method]: replaced });
+  }
 }
 
 type Handler = (
-  input: unknown,
+  input: Record<string, unknown>,
   ctx: { readonly mcpReq: { readonly signal: AbortSignal } },
-) => Promise<CallToolResult>;
+) => Promise<{ readonly isError?: boolean }>;

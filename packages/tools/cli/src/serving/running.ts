@@ -1,12 +1,15 @@
 import { StratigraphError } from "@stratigraph/core";
 
-/** How many operations may run at once. */
-const mostRunning = 64;
-
 /** The operations under way, so that they can be aborted. */
 export class Running {
   readonly #controllers = new Set<AbortController>();
+  readonly #most: number;
   #isClosed = false;
+
+  /** @param most how many may run at once */
+  constructor(most = 64) {
+    this.#most = most;
+  }
 
   /** How many are under way. */
   get size(): number {
@@ -38,10 +41,10 @@ export class Running {
 
   #begin(): AbortController {
     if (this.#isClosed) throw ended();
-    if (this.#controllers.size >= mostRunning)
+    if (this.#controllers.size >= this.#most)
       throw new StratigraphError(
         "OVERLOADED",
-        `${mostRunning} operations are under way. Wait for one of them.`,
+        `${this.#most} operations are under way. Wait for one of them.`,
       );
     const controller = new AbortController();
     this.#controllers.add(controller);

@@ -16,8 +16,8 @@ export interface Listener {
   readonly threads: readonly string[];
   /** A thread that it watches has another revision. `isFirst`: it is the first report of this thread. */
   revision(thread: string, revision: string, isFirst: boolean): void;
-  /** A thread was written, so the list of the newest ones has changed. */
-  newest(): void;
+  /** A thread was written, so the list of the newest ones has changed. Absent: it isn't asked for. */
+  newest?(): void;
   /** The storage can't be reached or, without an error, can be. Called after the first look, and whenever that changes. */
   storage(error: ErrorBody["error"] | undefined): void;
 }
@@ -28,7 +28,6 @@ export class Watcher {
   readonly #pollMs: number;
   /** What was last reported to each listener. */
   readonly #told = new Map<Listener, Told>();
-  #newest: string | undefined;
   #failures = 0;
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
@@ -65,10 +64,11 @@ export class Watcher {
     this.#isLooking = true;
     try {
       const saver = await this.#saver();
-      this.#newest = await newestOf(saver);
+      const isAsked = [...this.#told.keys()].some(({ newest }) => newest !== undefined);
+      const newest = isAsked ? await newestOf(saver) : undefined;
       const revisions = await revisionsOf(saver, this.#watched());
       this.#failures = 0;
-      for (const [listener, told] of this.#told) tell(listener, told, revisions, this.#newest);
+      for (const [listener, told] of this.#told) tell(listener, told, revisions, newest);
     } catch (error) {
       this.#failures += 1;
       // This is an error of the storage, so it contains no values.
@@ -95,7 +95,12 @@ interface Told {
   isDown: boolean | undefined;
 }
 
-function tell(listener: Listener, told: Told, revisions: ReadonlyMap<string, string>, newest: string): void {
+function tell(
+  listener: Listener,
+  told: Told,
+  revisions: ReadonlyMap<string, string>,
+  newest: string | undefined,
+): void {
   if (told.isDown !== false) listener.storage(undefined);
   told.isDown = false;
   for (const thread of listener.threads) {
@@ -106,7 +111,8 @@ function tell(listener: Listener, told: Told, revisions: ReadonlyMap<string, str
     told.revisions.set(thread, revision);
     listener.revision(thread, revision, before === undefined);
   }
-  if (told.newest !== undefined && told.newest !== newest) listener.newest();
+  if (newest === undefined) return;
+  if (told.newest !== undefined && told.newest !== newest) listener.newest?.();
   told.newest = newest;
 }
 

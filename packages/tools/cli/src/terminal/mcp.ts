@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { Command } from "commander";
 import type { McpAudit } from "../mcp/index.ts";
+import { messageOf } from "@stratigraph/core/internal";
 import { InvalidOptionError, type LoadedConfig } from "stratigraph";
 import { allowedEffects, allowFlag, effectsOf } from "./allowed.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
@@ -13,7 +14,7 @@ import { addMcpInstall } from "./mcpInstall.ts";
 import { openContext } from "./openContext.ts";
 import { servedOf } from "./servedOf.ts";
 import type { Settings } from "./settings.ts";
-import { writeLine, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** Options of the command. */
 interface McpFlags {
@@ -78,7 +79,11 @@ async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): P
     signal: interruption.signal,
     progress: () => undefined,
   });
+  // A client that closes its end of the log goes without it.
+  const goOn = (): void => undefined;
+  terminal.stderr.on("error", goOn);
   try {
+    if (flags.audit !== undefined) await checkAudit(resolve(terminal.cwd, flags.audit));
     const config = await opened.config();
     const { agent, workspace } = agentOf(flags);
     const allow = allowedEffects("mcp", flags.allow, settings, config);
@@ -86,6 +91,11 @@ async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): P
     const { createMcp } = await import("../mcp/index.ts");
     const mcp = createMcp({
       ...servedOf(context, config, settings, terminal),
+      // A client shows little of why a server failed: its log does.
+      onError: (error) => {
+        const isLong = settings.verbose === true && error instanceof Error;
+        terminal.stderr.write(`error: ${isLong ? error.stack : messageOf(error)}\n`);
+      },
       allow,
       tools: flags.tools ?? config.mcp.tools,
       // One process at a time has an embedded database: an agent must be able to start while an editor is open.
@@ -108,6 +118,7 @@ async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): P
     closed();
     return exitCodes.done;
   } finally {
+    terminal.stderr.off("error", goOn);
     interruption.end();
     await opened.close();
   }
@@ -129,6 +140,9 @@ function agentOf({ agent, workspace }: McpFlags): { agent: string; workspace: st
   );
 }
 
+/** How many bytes of entries wait at most for a client that doesn't read the log. */
+const mostUnread = 2 ** 20;
+
 /** Where audit entries go: a file, or else stderr, which clients keep as the server's log. */
 export function auditTo(
   { quiet }: Settings,
@@ -136,9 +150,26 @@ export function auditTo(
   file?: string,
 ): (entry: McpAudit) => Promise<void> {
   const path = file === undefined ? undefined : resolve(cwd, file);
+  let dropped = 0;
   return async (entry) => {
-    const line = JSON.stringify(entry);
-    if (path !== undefined) await appendFile(path, `${line}\n`);
-    else if (quiet !== true) await writeLine(stderr, line);
+    const line = `${JSON.stringify(entry)}\n`;
+    if (path !== undefined) return await appendFile(path, line);
+    if (quiet === true) return;
+    if (stderr.writableLength > mostUnread) {
+      dropped += 1;
+      return;
+    }
+    if (dropped > 0) stderr.write(`${JSON.stringify({ dropped, why: "nobody read this log" })}\n`);
+    dropped = 0;
+    stderr.write(line);
   };
+}
+
+/** Learns at once, and not at the first call, that entries can't be written. @throws InvalidOptionError */
+async function checkAudit(path: string): Promise<void> {
+  try {
+    await appendFile(path, "");
+  } catch (error) {
+    throw new InvalidOptionError("audit", path, `It can't be written: ${messageOf(error)}.`);
+  }
 }

@@ -6,9 +6,9 @@ export async function runProcess(): Promise<void> {
   const { argv, stdout, stderr, stdin, env } = process;
   for (const stream of [stdout, stderr])
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      // The reader of the pipe has seen enough, as in `stratigraph threads | head`.
-      if (error.code === "EPIPE") process.exit(exitCodes.done);
-      throw error;
+      if (error.code !== "EPIPE") throw error;
+      // The reader of the pipe has seen enough, as in `stratigraph threads | head`. A server listens, too, and ends in order.
+      if (stream.listenerCount("error") === 1) process.exit(exitCodes.done);
     });
   const watched = watchForDeadEnd();
   process.exitCode = await main(argv.slice(2), { stdout, stderr, stdin, env, cwd: process.cwd() });

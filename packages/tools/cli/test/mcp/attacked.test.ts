@@ -1,5 +1,6 @@
 import { Annotation, END, interrupt, START, StateGraph } from "@langchain/langgraph";
-import { MemorySaver } from "@stratigraph/core";
+import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
+import { FaultyTier } from "@stratigraph/testing";
 import { createWorkspace } from "@stratigraph/workspace";
 import { expect, test } from "vitest";
 import { createMcp } from "../../src/mcp/index.ts";
@@ -71,4 +72,76 @@ test("a client that names too many workspaces is refused, and no other client", 
   expect(await status("many", "w1000")).toBe(503);
   expect(await status("few", "w0")).not.toBe(503);
   await mcp.end();
+});
+
+test("a node's second question is open after the first was answered, and gets an answer of its own", async () => {
+  const twice = new StateGraph(State)
+    .addNode("ask", () => ({ answer: [interrupt("one?"), interrupt("two?")] }))
+    .addEdge(START, "ask")
+    .addEdge("ask", END)
+    .compile({ checkpointer: saver });
+  const on = { configurable: { thread_id: "twice" } };
+  await twice.invoke({ note: "x" }, on);
+  const asked: string[] = [];
+  const client = await connected(
+    createMcp({
+      saver,
+      allow: ["read", "write"],
+      graphs: ["graph"],
+      graph: () => Promise.resolve(twice as never),
+    }),
+    {
+      person: ({ message }) => {
+        asked.push(message);
+        return { action: "accept", content: { answer: `answer ${asked.length}` } };
+      },
+    },
+  );
+  expect(await called(client, "answer", { thread: "twice" })).toMatchObject({ outcome: "interrupted" });
+  expect(await called(client, "answer", { thread: "twice" })).toMatchObject({ outcome: "done" });
+  expect(asked).toEqual([expect.stringContaining("one?"), expect.stringContaining("two?")]);
+  expect((await twice.getState(on)).values).toMatchObject({ answer: ["answer 1", "answer 2"] });
+  await client.close();
+});
+
+test("a model can't step over the node that asks", async () => {
+  const client = await connected(createMcp({ saver, allow: ["read", "write"], tools: ["fork", "set"] }));
+  for (const [tool, args] of [
+    ["fork", { at: "asks", to: ["asks-2"], channel: "answer", value: '"yes"', create: true, asNode: "ask" }],
+    ["set", { at: "asks", channel: "answer", value: '"yes"', asNode: "ask" }],
+  ] as const)
+    expect(await refusal(client, tool, args)).toContain("only a person answers");
+  await client.close();
+});
+
+test("one client's calls keep no other client out", async () => {
+  const tier = new FaultyTier(new MemoryTier());
+  const tokens = ["a", "b"].map((name) => ({ name, token: `${name}-0123456789abcdef` }));
+  const mcp = createMcp({ saver: new TierSaver(tier), tokens });
+  const [greedy, other] = await Promise.all(tokens.map(({ token }) => connected(mcp, { bearer: token })));
+  const holds = Array.from({ length: 8 }, () => tier.hold("threads"));
+  const calls = holds.map(async () => await called(greedy!, "threads"));
+  await Promise.all(holds.map(({ reached }) => reached));
+  expect(await refusal(greedy!, "threads")).toContain("OVERLOADED: 8 operations are under way");
+  expect(await called(other!, "threads")).toMatchObject({ items: [] });
+  for (const hold of holds) hold.release();
+  await Promise.all(calls);
+  await Promise.all([greedy!.close(), other!.close()]);
+});
+
+test("bad names of workspaces and agents are told as such", async () => {
+  const mcp = createMcp({ saver });
+  const ask = async (agent: string, workspace: string) => {
+    const url = `http://127.0.0.1/mcp?agent=${encodeURIComponent(agent)}`;
+    const response = await mcp.fetch(
+      new Request(url, { method: "POST", body: "{}", headers: { host: "127.0.0.1" } }),
+      {
+        trusted: true,
+        workspace,
+      },
+    );
+    return [response.status, ((await response.json()) as { error: { message: string } }).error.message];
+  };
+  expect(await ask("ada", "n".repeat(600))).toEqual([400, expect.stringContaining("name")]);
+  expect(await ask("\0", "team")).toEqual([400, expect.stringContaining("agent")]);
 });

@@ -1,6 +1,6 @@
 import { StratigraphError } from "@stratigraph/core";
 import type { LiveEvents } from "./liveEvents.ts";
-import { openQuestions, type RunnableGraph, type StateLike } from "./runnableGraph.ts";
+import type { RunnableGraph, StateLike } from "./runnableGraph.ts";
 
 /** Why a run paused although something is due. */
 export type Pause = "steps" | "breakpoint" | "stopped" | "timeout" | "limit";
@@ -46,7 +46,10 @@ export async function execute(execution: Execution): Promise<Ended> {
     if (error !== undefined && nameOf(error) === "GraphRecursionError")
       return { state, pause: "limit", error: undefined };
     if (error !== undefined && isOfStorage(error, state, live)) throw error;
-    const waits = openQuestions(state).length > 0;
+    const waits = state.tasks.some(
+      ({ name, interrupts, result }) =>
+        interrupts.length > 0 && result === undefined && state.next.includes(name),
+    );
     if (error !== undefined || state.next.length === 0 || waits) return { state, pause: undefined, error };
     if (steps === undefined) return { state, pause: "breakpoint", error };
     if (left === 1) return { state, pause: "steps", error };

@@ -3,7 +3,8 @@ import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import type { Redaction } from "../values/redaction.ts";
 import { isObject } from "../values/records.ts";
 import { shownValue, viewOf, type ValueView } from "../values/view.ts";
-import { openQuestions, ResumeCommand, type StateLike } from "./runnableGraph.ts";
+import { openInterrupts } from "./openInterrupts.ts";
+import { ResumeCommand, type StateLike } from "./runnableGraph.ts";
 
 /** How much of a question is shown, in bytes. */
 const shownBytes = 16_000;
@@ -25,7 +26,7 @@ export async function interruptsOf(
   redaction: Redaction,
 ): Promise<ShownInterrupt[]> {
   const found: ShownInterrupt[] = [];
-  for (const { id, node, value } of openQuestions(state)) {
+  for (const { id, node, value } of await openInterrupts(saver, state)) {
     const shown = shownValue(INTERRUPT, await saver.serde.dumpsTyped(value), redaction)!;
     found.push({ id, node, value: viewOf(shown, shownBytes) });
   }
@@ -38,8 +39,8 @@ export async function interruptsOf(
  * @throws InvalidOptionError if no question waits, if it isn't clear which one is answered, or if the answer names one that doesn't
  * wait
  */
-export function answersOf(state: StateLike, answer: unknown): ResumeCommand {
-  const ids = new Set(openQuestions(state).map(({ id }) => id));
+export async function answersOf(saver: TierSaver, state: StateLike, answer: unknown): Promise<ResumeCommand> {
+  const ids = new Set((await openInterrupts(saver, state)).map(({ id }) => id));
   if (ids.size === 0)
     throw new InvalidOptionError(
       "resume",

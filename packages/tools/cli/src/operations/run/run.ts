@@ -159,7 +159,7 @@ async function givenInput(
   if (input !== undefined) return noCommand(await givenValue(saver, "input", input));
   if (resume === undefined) return null;
   const state = await graph.getState({ configurable: { thread_id: threadId } });
-  return answersOf(state, await givenValue(saver, "resume", resume));
+  return await answersOf(saver, state, await givenValue(saver, "resume", resume));
 }
 
 /** LangGraph would take a Command for an answer, or for leave to jump over the question. @throws InvalidOptionError */

@@ -17,6 +17,8 @@ export interface StateLike {
   readonly values: unknown;
   readonly next: readonly string[];
   readonly tasks: readonly TaskSnapshot[];
+  /** Where it is stored. */
+  readonly config?: RunnableConfig | undefined;
 }
 
 /** The parts of a compiled graph that running it needs. Any graph compiled with one of Stratigraph's savers has them. */
@@ -24,20 +26,6 @@ export interface RunnableGraph extends MergeableGraph {
   getState(config: RunnableConfig): Promise<StateLike>;
   updateState(config: RunnableConfig, values: unknown, asNode?: string): Promise<RunnableConfig>;
   stream(input: unknown, options: object): Promise<AsyncIterable<unknown>>;
-}
-
-/** A question of a task that waits for an answer. */
-export interface OpenQuestion {
-  readonly id: string;
-  readonly node: string;
-  readonly value: unknown;
-}
-
-/** The questions that wait. Not those of a task that was answered and has ended, which still lists them. */
-export function openQuestions({ next, tasks }: StateLike): OpenQuestion[] {
-  return tasks
-    .filter(({ name, result }) => result === undefined && next.includes(name))
-    .flatMap(({ name, interrupts }) => interrupts.map(({ id = "", value }) => ({ id, node: name, value })));
 }
 
 /** A copy of the graph on another saver. The graph itself isn't changed, because others may be running it. */
