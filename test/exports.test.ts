@@ -51,7 +51,7 @@ function fileOf(door: string): [name: string, file: string, source: string] {
 }
 
 /** The command line and what it serves are programs, and one of their libraries has no CommonJS build. */
-const ESM_ONLY = ["cli", "cli/inspector"];
+const ESM_ONLY = ["cli", "cli/inspector", "cli/mcp"];
 
 const builds = inRounds({ few: false, all: true });
 

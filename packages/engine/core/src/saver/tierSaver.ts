@@ -346,10 +346,10 @@ export class TierSaver extends BaseCheckpointSaver {
     notes: Notes | undefined,
   ): Promise<RunnableConfig> {
     const checkpoint = checkedPut(given, metadata, newVersions);
-    const stored = withRunMetadata(config, metadata);
     if (notes !== undefined) Object.assign(notes, { checkpointId: checkpoint.id, step: metadata.step });
     const at: Address = { ...namespaceOf(config), checkpointId: validId("checkpoint.id", checkpoint.id) };
     const parentId = checkpointIdOf(config);
+    const stored = withRunMetadata(config, metadata);
     this.#rights.used(config, at);
     this.#lineage.puts(at, parentId, checkpoint, metadata);
     try {

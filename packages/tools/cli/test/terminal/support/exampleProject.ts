@@ -7,6 +7,7 @@ import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { createJournal } from "@stratigraph/journal";
 import { createWorkspace } from "@stratigraph/workspace";
+import { createPrompts } from "@stratigraph/workspace/prompts";
 import { fork, TieredSaver, type CheckpointerConfig } from "stratigraph";
 import { folder } from "@stratigraph/s3";
 
@@ -80,6 +81,7 @@ export async function exampleProject(
   const trip = createWorkspace(new TierSaver(tier), "trip", { agent: "planner" });
   for (const city of ["Bern", "Rome"]) await trip.put(["plan"], "days", { days: [{ city }] });
   await trip.put(["plan"], "budget", { euro: 900 }, { reason: "the user asked" });
+  await createPrompts(trip).add("answer", { template: "Answer {question}." });
   const call = await payUnluckily(saver);
   return {
     folder: path,
