@@ -79,9 +79,8 @@ async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): P
     signal: interruption.signal,
     progress: () => undefined,
   });
-  // A client that closes its end of the log goes without it.
-  const goOn = (): void => undefined;
-  terminal.stderr.on("error", goOn);
+  // A client that closes its end of the log goes without it; one that closes stdout has gone, which the transport notices.
+  if (terminal.brokenPipe !== undefined) terminal.brokenPipe.isHandled = true;
   try {
     if (flags.audit !== undefined) await checkAudit(resolve(terminal.cwd, flags.audit));
     const config = await opened.config();
@@ -118,7 +117,6 @@ async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): P
     closed();
     return exitCodes.done;
   } finally {
-    terminal.stderr.off("error", goOn);
     interruption.end();
     await opened.close();
   }

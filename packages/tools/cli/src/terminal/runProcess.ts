@@ -4,14 +4,22 @@ import { main } from "./program.ts";
 /** Runs the command line of this process, and sets its exit code. */
 export async function runProcess(): Promise<void> {
   const { argv, stdout, stderr, stdin, env } = process;
+  const brokenPipe = { isHandled: false };
   for (const stream of [stdout, stderr])
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;
-      // The reader of the pipe has seen enough, as in `stratigraph threads | head`. A server listens, too, and ends in order.
-      if (stream.listenerCount("error") === 1) process.exit(exitCodes.done);
+      // The reader of the pipe has seen enough, as in `stratigraph threads | head`.
+      if (!brokenPipe.isHandled) process.exit(exitCodes.done);
     });
   const watched = watchForDeadEnd();
-  process.exitCode = await main(argv.slice(2), { stdout, stderr, stdin, env, cwd: process.cwd() });
+  process.exitCode = await main(argv.slice(2), {
+    stdout,
+    stderr,
+    stdin,
+    env,
+    cwd: process.cwd(),
+    brokenPipe,
+  });
   watched.end();
 }
 

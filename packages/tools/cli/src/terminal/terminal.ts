@@ -10,6 +10,8 @@ export interface Terminal {
   readonly stdin: Readable;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** Absent: nothing ends the process when a reader has gone. A server sets `isHandled`: it ends in order. */
+  readonly brokenPipe?: { isHandled: boolean } | undefined;
 }
 
 /** Whether a person can answer questions: stdin and stderr are terminals, and this isn't a CI machine. */
