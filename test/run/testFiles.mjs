@@ -66,6 +66,7 @@ const LONG = [
   "packages/tools/cli/test/operations/blame.test.ts",
   "packages/tools/cli/test/operations/oneOfMany.test.ts",
   "packages/engine/postgres/test/newDatabase.test.ts",
+  "packages/engine/postgres/test/text.test.ts",
   "packages/engine/s3/test/folderSaver.test.ts",
   "packages/engine/s3/test/pages.test.ts",
   "packages/engine/s3/test/setBack.test.ts",

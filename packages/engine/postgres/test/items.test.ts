@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { query } from "../../../../test/servers/postgres.ts";
 import { embeddedFolder, freshDatabase } from "../../../../test/servers/shared.ts";
 import { newestItems } from "../../core/src/items/newestItems.ts";
+import { allRounds } from "../../../../test/rounds.ts";
 import { testStore } from "../../../tools/testing/src/store/testStore.ts";
 import { countedPool } from "./support/countedPool.ts";
 
@@ -45,12 +46,13 @@ testStore("PostgreSQL", async () => {
   return { store: saver.store(), other: other.store() };
 });
 
-testStore("PGlite", async () => {
-  const saver = PostgresSaver.embedded(await embeddedFolder());
-  savers.push(saver);
-  await saver.setup();
-  return { store: saver.store(), other: saver.store() };
-});
+if (allRounds)
+  testStore("PGlite", async () => {
+    const saver = PostgresSaver.embedded(await embeddedFolder());
+    savers.push(saver);
+    await saver.setup();
+    return { store: saver.store(), other: saver.store() };
+  });
 
 test("a get, a put, a search and a listing are one statement each, a batch of many gets and puts two", async () => {
   const { schema } = await openPair();

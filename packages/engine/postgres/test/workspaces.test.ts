@@ -2,6 +2,7 @@ import { pglite, postgres } from "@stratigraph/postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { query } from "../../../../test/servers/postgres.ts";
 import { embeddedFolder, freshDatabase } from "../../../../test/servers/shared.ts";
+import { allRounds } from "../../../../test/rounds.ts";
 import { testWorkspaceTier } from "../../../tools/testing/src/store/testWorkspaceTier.ts";
 import { startDeafProxy } from "./support/deafProxy.ts";
 
@@ -31,12 +32,14 @@ async function openPair() {
 
 testWorkspaceTier("PostgreSQL", openPair);
 
-testWorkspaceTier("PGlite", async () => {
-  const tier = pglite({ path: await embeddedFolder() });
-  tiers.push(tier);
-  await tier.setup();
-  return { tier, other: tier };
-});
+// The same statements. With few rounds the stories of workspaces run on PGlite alone, not this, too.
+if (allRounds)
+  testWorkspaceTier("PGlite", async () => {
+    const tier = pglite({ path: await embeddedFolder() });
+    tiers.push(tier);
+    await tier.setup();
+    return { tier, other: tier };
+  });
 
 const at = { namespace: ["n"], key: "k" };
 const next = (n: number) => ({

@@ -1,4 +1,5 @@
 // long file: one storage after another, and what becomes of keys on each
+import { allRounds } from "../../../../test/rounds.ts";
 import { randomBytes, randomUUID } from "node:crypto";
 import { MemoryTier, TierSaver, type EncryptionOptions, type Tier } from "@stratigraph/core";
 import type { ItemKeeper, LoggedChange, WorkspaceKeeper, WorkspaceStorage } from "@stratigraph/core/tier";
@@ -188,7 +189,7 @@ describe.each([
   ["memory", inMemory],
   ["PostgreSQL", onPostgres],
   ["Redis", onRedis],
-  ["a stack", onStack],
+  ...(allRounds ? ([["a stack", onStack]] as const) : []),
 ] as const)("encrypted workspaces on %s", (_, opening) => {
   test("no value, author or reason can be read in what is stored", async () => {
     const storage = await opening();

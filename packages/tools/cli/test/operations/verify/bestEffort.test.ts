@@ -1,3 +1,4 @@
+import { allRounds } from "../../../../../../test/rounds.ts";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -104,7 +105,11 @@ const stack = async (): Promise<Place> => {
   return { open, close };
 };
 
-describe.each([...alone, ["redis>postgres>folder", stack] as const])("in %s", (name, openPlace) => {
+// With few rounds in memory and in the stack, which has the others in it.
+const places = [...alone, ["redis>postgres>folder", stack] as const];
+const chosen = allRounds ? places : places.filter(([name]) => name === "memory" || name.includes(">"));
+
+describe.each(chosen)("in %s", (name, openPlace) => {
   let place: Place;
   beforeAll(async () => {
     place = await openPlace();
