@@ -90,8 +90,8 @@ export const mcp: readonly Mutant[] = [
     id: "mcp11",
     what: "a page that is too long for a client is sent",
     file: `${src}/tools.ts`,
-    find: 'if (text.length > mostResultBytes && "limit" in',
-    replace: 'if ((false as boolean) && "limit" in',
+    find: 'if (text.length > mostResultBytes && operation.effect === "read") {',
+    replace: "if (false as boolean) {",
   },
   {
     ...guard,

@@ -50,19 +50,18 @@ function addTool(server: McpServer, operation: Operation, host: ToolHost): void 
 }
 
 /** Runs the work of a tool's call; errors become results that say so. */
-export async function callTool(
+async function callTool(
   host: ToolHost,
   name: string,
   input: Readonly<Record<string, unknown>>,
   ctx: ServerContext,
   work: (context: Context) => Promise<CallToolResult>,
-  outcomeOf: (result: CallToolResult) => string = () => "ok",
 ): Promise<CallToolResult> {
   try {
     return await audited(host, host.client, name, input, ctx.mcpReq.signal, async (signal) => {
       refuseForeignThreads(host.client, input);
       const result = await work({ ...host.context, signal, progress: progressTo(ctx) });
-      return { result, outcome: outcomeOf(result) };
+      return { result, outcome: "ok" };
     });
   } catch (error) {
     return errorResult(host, error);
@@ -81,23 +80,29 @@ async function answered(operation: Operation, given: unknown, context: Context):
       );
   let output = await runOperation(operation, input, context);
   let text = JSON.stringify(output);
-  const { items } = output as { readonly items?: readonly unknown[] };
-  if (text.length > mostResultBytes && "limit" in operation.input.shape && (items?.length ?? 0) > 1) {
-    // A page that is too long becomes a shorter one, with the cursor that belongs to it.
-    const fitting = Math.max(1, Math.floor((items!.length * mostResultBytes) / text.length / 2));
-    output = await runOperation(operation, { ...input, limit: fitting }, context);
-    text = JSON.stringify(output);
+  // What changed something isn't done again, and what it did is told.
+  if (text.length > mostResultBytes && operation.effect === "read") {
+    const { items } = output as { readonly items?: readonly unknown[] };
+    if ("limit" in operation.input.shape && (items?.length ?? 0) > 1) {
+      // A page that is too long becomes a shorter one, with the cursor that belongs to it.
+      const fitting = Math.max(1, Math.floor((items!.length * mostResultBytes) / text.length / 2));
+      output = await runOperation(operation, { ...input, limit: fitting }, context);
+      text = JSON.stringify(output);
+    }
+    if (text.length > mostResultBytes) throw tooLong(operation, text.length);
   }
-  if (text.length > mostResultBytes)
-    throw new InvalidOptionError(
-      "maxBytes" in operation.input.shape ? "maxBytes" : "limit",
-      `a result of ${text.length} characters`,
-      `A result may have ${mostResultBytes}. Ask for less, or for a part by its path.`,
-    );
   return {
     content: [{ type: "text", text }, ...linksOf(operation.name, output)],
     structuredContent: output,
   };
+}
+
+function tooLong({ input }: Operation, length: number): InvalidOptionError {
+  return new InvalidOptionError(
+    "maxBytes" in input.shape ? "maxBytes" : "limit",
+    `a result of ${length} characters`,
+    `A result may have ${mostResultBytes}. Ask for less, or for a part by its path.`,
+  );
 }
 
 function withDefaults(
