@@ -64,6 +64,9 @@ async function serve(flags: InspectFlags, settings: Settings, terminal: Terminal
     effect: effectsOf(flags.allow ?? []).includes("write") ? "write" : "read",
     signal: interruption.signal,
     progress: () => undefined,
+  }).catch((error: unknown) => {
+    interruption.end();
+    throw error;
   });
   try {
     const config = await opened.config();

@@ -78,6 +78,9 @@ async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): P
     effect: effectsOf(flags.allow ?? []).includes("write") ? "write" : "read",
     signal: interruption.signal,
     progress: () => undefined,
+  }).catch((error: unknown) => {
+    interruption.end();
+    throw error;
   });
   // A client that closes its end of the log goes without it; one that closes stdout has gone, which the transport notices.
   if (terminal.brokenPipe !== undefined) terminal.brokenPipe.isHandled = true;

@@ -40,6 +40,9 @@ export async function runCommand(
     signal: interruption.signal,
     progress: (progress) => line?.update(progress),
     ...(events === undefined ? {} : { emit: (event) => events.take(event) }),
+  }).catch((error: unknown) => {
+    interruption.end();
+    throw error;
   });
   try {
     const format = formatOf(settings);
