@@ -53,7 +53,12 @@ test("two versions are compared from the log, the history and by address; items 
   await page.getByRole("link", { name: "100%" }).click();
   await page.getByRole("heading", { level: 1, name: "100%" }).waitFor();
   // By keys alone: the log, the oldest change marked, the newest compared with it.
-  await page.keyboard.press("2");
+  // The heading is there before the page listens to keys.
+  const isLog = async (): Promise<boolean> => {
+    await page.keyboard.press("2");
+    return new URL(page.url()).search.includes("tab=log");
+  };
+  await expect.poll(isLog).toBe(true);
   await page.getByRole("button", { name: `Mark version ${version}`, exact: true }).press("Enter");
   await page.getByRole("link", { name: `With ${version} from version ${version + 2}` }).press("Enter");
   const changes = page.getByRole("main");
