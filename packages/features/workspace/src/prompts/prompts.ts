@@ -9,7 +9,7 @@ import { checkedName } from "../names.ts";
 import type { WorkspaceItem } from "../workspaceItem.ts";
 import { runMetrics, type PromptMetrics } from "./metrics.ts";
 import { PromptVersion, type StoredVersion } from "./promptVersion.ts";
-import { runsOf, type RunCheckpoint } from "./runs.ts";
+import { runsOf, type PromptCheckpoint } from "./runs.ts";
 import { checkedTemplate, type PromptTemplate } from "./template.ts";
 import { textDiff, type TextChange } from "./textDiff.ts";
 
@@ -393,8 +393,8 @@ async function runAt(
   saver: TierSaver,
   threadId: string,
   checkpointId: string | undefined,
-): Promise<RunCheckpoint | undefined> {
-  const find = async (thread: string, wanted: string | undefined): Promise<RunCheckpoint | undefined> =>
+): Promise<PromptCheckpoint | undefined> {
+  const find = async (thread: string, wanted: string | undefined): Promise<PromptCheckpoint | undefined> =>
     (await runsOf(saver, thread)).find(({ id, listed }) => id === (wanted ?? listed.head));
   const at = await find(threadId, checkpointId);
   if (at === undefined || at.run.own.length > 0) return at;
@@ -406,9 +406,9 @@ async function runAt(
 }
 
 /** The versions that a run used until a checkpoint: the last one of each prompt. */
-function usedIn(at: RunCheckpoint): Map<string, string> {
+function usedIn(at: PromptCheckpoint): Map<string, string> {
   const used = new Map<string, string>();
-  for (let each: RunCheckpoint | undefined = at; each?.run === at.run; each = each.parent)
+  for (let each: PromptCheckpoint | undefined = at; each?.run === at.run; each = each.parent)
     for (const [name, version] of each.versions) if (!used.has(name)) used.set(name, version);
   return used;
 }

@@ -3,7 +3,7 @@ import { deltaChannels, readDeltaValues } from "@stratigraph/branch/internal";
 import type { TierSaver } from "@stratigraph/core";
 import { isLangGraphChannel } from "@stratigraph/core/internal";
 import type { ListedCheckpoint } from "@stratigraph/core/tier";
-import { isStep, type Run, type RunCheckpoint } from "./runs.ts";
+import { isStep, type PromptRun, type PromptCheckpoint } from "./runs.ts";
 
 /** Tokens as models report them (`usage_metadata`). */
 export interface PromptTokens {
@@ -28,8 +28,8 @@ export type StoredRun = ReadonlyMap<string, ListedCheckpoint>;
 /** Reads a run's own checkpoints with their values. One that was removed meanwhile is missing. */
 export async function readRun(
   saver: TierSaver,
-  thread: readonly RunCheckpoint[],
-  run: Run,
+  thread: readonly PromptCheckpoint[],
+  run: PromptRun,
 ): Promise<StoredRun> {
   const first = run.own[0]!;
   const last = thread.indexOf(run.own.at(-1)!);
@@ -52,14 +52,14 @@ export async function readRun(
  */
 export async function tokensOf(
   saver: TierSaver,
-  run: Run,
+  run: PromptRun,
   stored: StoredRun,
-): Promise<ReadonlyMap<RunCheckpoint, PromptTokens>> {
+): Promise<ReadonlyMap<PromptCheckpoint, PromptTokens>> {
   // How many messages of a kind were seen in one checkpoint: one by an id, several of the same content without.
   const seen = new Map<string, number>();
   const values = new Set<string>();
   const parents = new Set(run.own.map(({ parent }) => parent));
-  const found = new Map<RunCheckpoint, PromptTokens>();
+  const found = new Map<PromptCheckpoint, PromptTokens>();
   const first = run.own[0]!.parent;
   for (const checkpoint of first === undefined ? run.own : [first, ...run.own]) {
     const one = stored.get(checkpoint.id);
@@ -86,7 +86,7 @@ type Messages = Map<string, { count: number; readonly usage: PromptTokens }>;
  */
 async function messagesOf(
   saver: TierSaver,
-  { body, metadata, listed }: RunCheckpoint,
+  { body, metadata, listed }: PromptCheckpoint,
   stored: ListedCheckpoint,
   values: Set<string>,
   isEnd: boolean,

@@ -1,6 +1,8 @@
 import { compare, type Tokens } from "@stratigraph/branch";
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
-import type { ListQuery } from "@stratigraph/core/tier";
+import { threadRuns } from "@stratigraph/branch/internal";
+import type { DecodedBody } from "@stratigraph/core/internal";
+import type { CheckpointRecord, ListQuery } from "@stratigraph/core/tier";
 import type { Context, OutputOf } from "../operations/index.ts";
 import { runNamed } from "./runNamed.ts";
 import { uriOf } from "./uris.ts";
@@ -67,43 +69,39 @@ interface Found {
   readonly complete: boolean;
 }
 
-async function snapshotsOf(context: Context, saver: TierSaver, query: ListQuery): Promise<Found> {
+async function snapshotsOf({ signal }: Context, saver: TierSaver, query: ListQuery): Promise<Found> {
   const snapshots: Snapshot[] = [];
   for await (const { record } of saver.tier.list({ ...query, recordsOnly: true })) {
-    context.signal.throwIfAborted();
+    signal.throwIfAborted();
     if (snapshots.length === most) return { snapshots: snapshots.toReversed(), complete: false };
     const body = await saver.coder.decodeBody(record);
-    const { step, source } = await saver.coder.metadata(record, body);
-    const { threadId: thread, checkpointId: checkpoint, namespace, parentId: parent } = record;
-    const uri = uriOf({ kind: "checkpoint", thread, checkpoint, namespace });
-    snapshots.push({ checkpoint, namespace, parent, step, source, ts: body.header.ts, uri });
+    snapshots.push(snapshotOf(record, body, await saver.coder.metadata(record, body)));
   }
   return { snapshots: snapshots.toReversed(), complete: true };
 }
 
-/** The run that a checkpoint belongs to: from its input down to the next one, with all branches. */
+/** The run of a checkpoint of the thread's root, with all branches. */
 async function runThrough(
-  context: Context,
+  { signal }: Context,
   saver: TierSaver,
-  threadId: string,
+  thread: string,
   checkpoint: string,
 ): Promise<Found> {
-  const { snapshots, complete } = await snapshotsOf(context, saver, { threadId, namespace: "" });
-  const byId = new Map(snapshots.map((each) => [each.checkpoint, each]));
-  const beginOf = (from: Snapshot | undefined): Snapshot | undefined => {
-    let at = from;
-    while (at !== undefined && at.source !== "input") {
-      const above = at.parent === undefined ? undefined : byId.get(at.parent);
-      if (above === undefined) break;
-      at = above;
-    }
-    return at;
-  };
-  const begin = beginOf(byId.get(checkpoint));
-  return {
-    snapshots: begin === undefined ? [] : snapshots.filter((each) => beginOf(each) === begin),
-    complete,
-  };
+  const all = await threadRuns(saver, thread, signal);
+  const run = all.find(({ id }) => id === checkpoint)?.run.all ?? [];
+  const snapshots = run
+    .slice(0, most)
+    .map(({ listed: { record }, body, metadata }) => snapshotOf(record, body, metadata));
+  return { snapshots, complete: run.length <= most };
+}
+
+function snapshotOf(
+  { threadId: thread, checkpointId: checkpoint, namespace, parentId: parent }: CheckpointRecord,
+  { header: { ts } }: DecodedBody,
+  { step, source }: { readonly step?: number; readonly source?: string },
+): Snapshot {
+  const uri = uriOf({ kind: "checkpoint", thread, checkpoint, namespace });
+  return { checkpoint, namespace, parent, step, source, ts, uri };
 }
 
 /** The tokens that models reported in the run's messages: those at its end, without those at its beginning. */

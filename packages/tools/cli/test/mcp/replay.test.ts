@@ -1,4 +1,6 @@
 import { type AIMessage, HumanMessage } from "@langchain/core/messages";
+import { Annotation, START, StateGraph } from "@langchain/langgraph";
+import { MemorySaver } from "@stratigraph/core";
 import { createJournal } from "@stratigraph/journal";
 import { expect, test } from "vitest";
 import { savers } from "../../../../features/branch/test/support/savers.ts";
@@ -110,3 +112,41 @@ test.each(savers)(
     await close();
   },
 );
+
+/** A graph that runs as often as asked on a thread, and the snapshots that a client is told of a run. */
+async function counted() {
+  const saver = new MemorySaver();
+  const State = Annotation.Root({ n: Annotation<number> });
+  const graph = new StateGraph(State)
+    .addNode("count", ({ n }) => ({ n: n + 1 }))
+    .addEdge(START, "count")
+    .compile({ checkpointer: saver });
+  const client = await connected(createMcp({ saver }));
+  return {
+    run: async (n: number, durability: "sync" | "exit") => {
+      await graph.invoke({ n }, { configurable: { thread_id: "ada" }, durability });
+      const { config } = await graph.getState({ configurable: { thread_id: "ada" } });
+      return config.configurable!["checkpoint_id"] as string;
+    },
+    snapshots: async (checkpoint: string) => {
+      const uri = `stratigraph://threads/ada/runs/${checkpoint}`;
+      const { snapshots } = await readJson<Rebuilt>(client, uri);
+      return snapshots.map((snapshot) => snapshot.checkpoint);
+    },
+  };
+}
+
+test('under durability "exit" a run has its own snapshot, and not those of the runs before and after it', async () => {
+  const { run, snapshots } = await counted();
+  const ends = [await run(1, "exit"), await run(1, "exit"), await run(7, "exit")];
+  expect(await Promise.all(ends.map(snapshots))).toEqual(ends.map((end) => [end]));
+});
+
+test("the first run of a long thread is found, whole", async () => {
+  const { run, snapshots } = await counted();
+  const first = await run(1, "sync");
+  for (let n = 0; n < 350; n++) await run(n, "sync");
+  const told = await snapshots(first);
+  expect(told).toHaveLength(3);
+  expect(told.at(-1)).toBe(first);
+});
