@@ -84,4 +84,13 @@ export const cliFaults: readonly Mutant[] = [
     tests: ["packages/tools/cli/test/terminal/terminal.test.ts"],
     name: "refuses connections",
   },
+  {
+    id: "clf09",
+    kind: "guard",
+    what: "a command whose config can't be read goes on listening for Ctrl-C",
+    file: "packages/tools/cli/src/terminal/openContext.ts",
+    find: "    interruption.end();\n    await opened?.close();",
+    replace: "    if (opened !== undefined) interruption.end();\n    await opened?.close();",
+    tests: ["packages/tools/cli/test/terminal/cli.test.ts"],
+  },
 ];

@@ -5,10 +5,9 @@ import type { LoadedConfig } from "stratigraph";
 import { allowedEffects, allowFlag, effectsOf } from "./allowed.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { auditTo } from "./mcp.ts";
-import { Interruption } from "./interruption.ts";
 import { lastResort } from "./lastResort.ts";
 import { openBrowser } from "./openBrowser.ts";
-import { openContext } from "./openContext.ts";
+import { inContext } from "./openContext.ts";
 import { servedOf } from "./servedOf.ts";
 import type { Settings } from "./settings.ts";
 import { storageName } from "./storageText.ts";
@@ -57,46 +56,42 @@ export function addInspect(program: Command, terminal: Terminal, ended: (code: E
 }
 
 async function serve(flags: InspectFlags, settings: Settings, terminal: Terminal): Promise<ExitCode> {
-  const interruption = new Interruption(terminal, () => undefined);
-  const opened = await openContext({
+  const options = {
     terminal,
     settings,
-    effect: effectsOf(flags.allow ?? []).includes("write") ? "write" : "read",
-    signal: interruption.signal,
+    effect: effectsOf(flags.allow ?? []).includes("write") ? ("write" as const) : ("read" as const),
     progress: () => undefined,
-  }).catch((error: unknown) => {
-    interruption.end();
-    throw error;
-  });
-  try {
-    const config = await opened.config();
-    const allow = allowedEffects("inspector", flags.allow, settings, config);
-    const { context } = opened;
-    const { inspect } = await import("../inspector/index.ts");
-    const inspector = await inspect({
-      ...servedOf(context, config, settings, terminal),
-      allow,
-      mcp: {
-        ...config.mcp,
-        allow: allow.filter((effect) => config.allow.mcp.includes(effect)),
-        audit: auditTo(settings, terminal),
-      },
-      ...(flags.port === undefined ? {} : { port: flags.port }),
-      ...(flags.host === undefined ? {} : { host: flags.host }),
-    });
-    await announce(inspector.url, allow, config, settings, terminal);
-    const removeFile = flags.open === true ? await openBrowser(inspector.url, terminal) : undefined;
-    if (!interruption.signal.aborted) await once(interruption.signal, "abort");
-    const closed = lastResort();
-    await removeFile?.();
-    await inspector.close();
-    await opened.close();
-    closed();
-    return exitCodes.done;
-  } finally {
-    interruption.end();
-    await opened.close();
-  }
+  };
+  return await inContext(
+    options,
+    () => undefined,
+    async (opened, signal) => {
+      const config = await opened.config();
+      const allow = allowedEffects("inspector", flags.allow, settings, config);
+      const { context } = opened;
+      const { inspect } = await import("../inspector/index.ts");
+      const inspector = await inspect({
+        ...servedOf(context, config, settings, terminal),
+        allow,
+        mcp: {
+          ...config.mcp,
+          allow: allow.filter((effect) => config.allow.mcp.includes(effect)),
+          audit: auditTo(settings, terminal),
+        },
+        ...(flags.port === undefined ? {} : { port: flags.port }),
+        ...(flags.host === undefined ? {} : { host: flags.host }),
+      });
+      await announce(inspector.url, allow, config, settings, terminal);
+      const removeFile = flags.open === true ? await openBrowser(inspector.url, terminal) : undefined;
+      if (!signal.aborted) await once(signal, "abort");
+      const closed = lastResort();
+      await removeFile?.();
+      await inspector.close();
+      await opened.close();
+      closed();
+      return exitCodes.done;
+    },
+  );
 }
 
 async function announce(

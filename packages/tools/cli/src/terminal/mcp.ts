@@ -8,10 +8,9 @@ import { messageOf } from "@stratigraph/core/internal";
 import { InvalidOptionError, type LoadedConfig } from "stratigraph";
 import { allowedEffects, allowFlag, effectsOf } from "./allowed.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
-import { Interruption } from "./interruption.ts";
 import { lastResort } from "./lastResort.ts";
 import { addMcpInstall } from "./mcpInstall.ts";
-import { openContext } from "./openContext.ts";
+import { inContext } from "./openContext.ts";
 import { servedOf } from "./servedOf.ts";
 import type { Settings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
@@ -71,58 +70,53 @@ export function addMcp(program: Command, terminal: Terminal, ended: (code: ExitC
 }
 
 async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): Promise<ExitCode> {
-  const interruption = new Interruption(terminal, () => undefined);
-  const opened = await openContext({
+  const options = {
     terminal,
     settings,
-    effect: effectsOf(flags.allow ?? []).includes("write") ? "write" : "read",
-    signal: interruption.signal,
+    effect: effectsOf(flags.allow ?? []).includes("write") ? ("write" as const) : ("read" as const),
     progress: () => undefined,
-  }).catch((error: unknown) => {
-    interruption.end();
-    throw error;
-  });
-  // A client that closes its end of the log goes without it; one that closes stdout has gone, which the transport notices.
-  if (terminal.brokenPipe !== undefined) terminal.brokenPipe.isHandled = true;
-  try {
-    if (flags.audit !== undefined) await checkAudit(resolve(terminal.cwd, flags.audit));
-    const config = await opened.config();
-    const { agent, workspace } = agentOf(flags);
-    const allow = allowedEffects("mcp", flags.allow, settings, config);
-    const { context } = opened;
-    const { createMcp } = await import("../mcp/index.ts");
-    const mcp = createMcp({
-      ...servedOf(context, config, settings, terminal),
-      // A client shows little of why a server failed: its log does.
-      onError: (error) => {
-        const isLong = settings.verbose === true && error instanceof Error;
-        terminal.stderr.write(`error: ${isLong ? error.stack : messageOf(error)}\n`);
-      },
-      allow,
-      tools: flags.tools ?? config.mcp.tools,
-      // One process at a time has an embedded database: an agent must be able to start while an editor is open.
-      ...(isEmbedded(config) && workspace === undefined ? { onIdle: () => void opened.release() } : {}),
-      audit: auditTo(settings, terminal, flags.audit),
-    });
-    const { threads } = flags;
-    const grant = { name: agent, allow, ...(threads === undefined ? {} : { threads }) };
-    const connection = mcp.serve(
-      { stdin: terminal.stdin as Readable, stdout: terminal.stdout as Writable },
-      grant,
-      workspace,
-    );
-    if (!interruption.signal.aborted)
-      await Promise.race([connection.closed, once(interruption.signal, "abort")]);
-    const closed = lastResort();
-    await mcp.end();
-    await connection.close();
-    await opened.close();
-    closed();
-    return exitCodes.done;
-  } finally {
-    interruption.end();
-    await opened.close();
-  }
+  };
+  return await inContext(
+    options,
+    () => undefined,
+    async (opened, signal) => {
+      // A client that closes its end of the log goes without it; one that closes stdout has gone, which the transport notices.
+      if (terminal.brokenPipe !== undefined) terminal.brokenPipe.isHandled = true;
+      if (flags.audit !== undefined) await checkAudit(resolve(terminal.cwd, flags.audit));
+      const config = await opened.config();
+      const { agent, workspace } = agentOf(flags);
+      const allow = allowedEffects("mcp", flags.allow, settings, config);
+      const { context } = opened;
+      const { createMcp } = await import("../mcp/index.ts");
+      const mcp = createMcp({
+        ...servedOf(context, config, settings, terminal),
+        // A client shows little of why a server failed: its log does.
+        onError: (error) => {
+          const isLong = settings.verbose === true && error instanceof Error;
+          terminal.stderr.write(`error: ${isLong ? error.stack : messageOf(error)}\n`);
+        },
+        allow,
+        tools: flags.tools ?? config.mcp.tools,
+        // One process at a time has an embedded database: an agent must be able to start while an editor is open.
+        ...(isEmbedded(config) && workspace === undefined ? { onIdle: () => void opened.release() } : {}),
+        audit: auditTo(settings, terminal, flags.audit),
+      });
+      const { threads } = flags;
+      const grant = { name: agent, allow, ...(threads === undefined ? {} : { threads }) };
+      const connection = mcp.serve(
+        { stdin: terminal.stdin as Readable, stdout: terminal.stdout as Writable },
+        grant,
+        workspace,
+      );
+      if (!signal.aborted) await Promise.race([connection.closed, once(signal, "abort")]);
+      const closed = lastResort();
+      await mcp.end();
+      await connection.close();
+      await opened.close();
+      closed();
+      return exitCodes.done;
+    },
+  );
 }
 
 /** Whether the storage is a PGlite folder. */

@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import type { Context, Access, Progress, RunEvent } from "../operations/index.ts";
 import { NotFoundError, StratigraphError, type LoadedConfig, type TierSaver } from "stratigraph";
 import { loadConfig, openCheckpointer } from "stratigraph/internal";
+import { Interruption } from "./interruption.ts";
 import type { Settings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -93,6 +94,27 @@ export async function openContext({
       for (const each of savers) if (each.status === "fulfilled") await each.value.end();
     },
   };
+}
+
+/**
+ * Runs the work of a command in a context, until it ends. Ctrl-C aborts the signal. Afterwards all storages are closed, and nothing listens any
+ * more, also if the context can't be made.
+ * @param beforeMessage called before Ctrl-C is told, to remove a line of progress
+ */
+export async function inContext<R>(
+  options: Omit<ContextOptions, "signal">,
+  beforeMessage: () => void,
+  work: (opened: OpenedContext, signal: AbortSignal) => Promise<R>,
+): Promise<R> {
+  const interruption = new Interruption(options.terminal, beforeMessage);
+  let opened: OpenedContext | undefined;
+  try {
+    opened = await openContext({ ...options, signal: interruption.signal });
+    return await work(opened, interruption.signal);
+  } finally {
+    interruption.end();
+    await opened?.close();
+  }
 }
 
 function whereOf(settings: Settings, { cwd }: Terminal) {

@@ -1,10 +1,9 @@
-import { runOperation, type Operation } from "../operations/index.ts";
+import { runOperation, type Operation, type Progress, type RunEvent } from "../operations/index.ts";
 import { staysDry } from "../operations/table/staysDry.ts";
 import { StratigraphError } from "stratigraph";
 import { confirmDestruction } from "./confirm.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
-import { Interruption } from "./interruption.ts";
-import { openContext } from "./openContext.ts";
+import { inContext, type OpenedContext } from "./openContext.ts";
 import { ProgressLine } from "./progressLine.ts";
 import { RunLines } from "./runLines.ts";
 import { formatOf, type Format, type Settings } from "./settings.ts";
@@ -31,20 +30,15 @@ export async function runCommand(
 ): Promise<ExitCode> {
   const line = settings.quiet === true ? undefined : new ProgressLine(terminal);
   const events = settings.quiet === true ? undefined : new RunLines(terminal, () => line?.end());
-  const interruption = new Interruption(terminal, () => line?.end());
   const isDry = staysDry(operation, given);
-  const opened = await openContext({
+  const options = {
     terminal,
     settings,
-    effect: isDry ? "read" : operation.effect,
-    signal: interruption.signal,
-    progress: (progress) => line?.update(progress),
-    ...(events === undefined ? {} : { emit: (event) => events.take(event) }),
-  }).catch((error: unknown) => {
-    interruption.end();
-    throw error;
-  });
-  try {
+    effect: isDry ? ("read" as const) : operation.effect,
+    progress: (progress: Progress) => line?.update(progress),
+    ...(events === undefined ? {} : { emit: (event: RunEvent) => events.take(event) }),
+  };
+  const work = async (opened: OpenedContext, signal: AbortSignal): Promise<ExitCode> => {
     const format = formatOf(settings);
     const config = await opened.config();
     const { allow, origin } = config;
@@ -73,7 +67,7 @@ export async function runCommand(
       found ||= operation.found?.(output as never) ?? false;
       last = output;
     }
-    if (last.complete === false && interruption.signal.aborted) {
+    if (last.complete === false && signal.aborted) {
       // A table has already said this.
       const how = last.cursor === undefined ? "" : ` with --cursor ${last.cursor}`;
       if (format !== "table")
@@ -81,11 +75,12 @@ export async function runCommand(
       return exitCodes.interrupted;
     }
     return found ? exitCodes.found : exitCodes.done;
+  };
+  try {
+    return await inContext(options, () => line?.end(), work);
   } finally {
     line?.end();
     events?.end();
-    interruption.end();
-    await opened.close();
   }
 }
 

@@ -193,3 +193,15 @@ test("the form of commands that the page and operations suggest takes no id for 
   expect(looked.stderr).toContain(`"${evil}"`);
   expect(looked.stderr).not.toContain("SETTINGS");
 });
+
+test.each([["threads"], ["inspect"], ["mcp"]])(
+  "%s whose config can't be read leaves nothing behind that listens for Ctrl-C",
+  async (name) => {
+    const broken = join(folder, "broken.mjs");
+    await writeFile(broken, "export default { checkpointer:");
+    const before = process.listenerCount("SIGINT");
+    const { code } = await runCli([name, "--config", broken]);
+    expect(code).not.toBe(0);
+    expect(process.listenerCount("SIGINT")).toBe(before);
+  },
+);

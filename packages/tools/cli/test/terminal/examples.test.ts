@@ -146,9 +146,10 @@ test("redacted values aren't shown", async () => {
 
 /** Runs a command that is interrupted before it looks at any thread. */
 async function interrupted(args: readonly string[]): Promise<Ran> {
+  const listeners = process.listenerCount("SIGINT");
   const running = runCli(args, { cwd: project.folder });
   // It listens for the signal before it opens anything.
-  while (process.listenerCount("SIGINT") === 0) await new Promise((resolve) => setImmediate(resolve));
+  while (process.listenerCount("SIGINT") === listeners) await new Promise((resolve) => setImmediate(resolve));
   process.emit("SIGINT");
   const ran = await running;
   expect(ran.stderr).toContain("Finishing what is under way");
