@@ -9,7 +9,7 @@ export const mcp: readonly Mutant[] = [
     ...guard,
     id: "mcp01",
     what: "a token for some threads opens others that an input names",
-    file: `${src}/tools.ts`,
+    file: `${src}/callTool.ts`,
     find: "      refuseForeignThreads(host.client, input);\n",
     replace: "",
   },

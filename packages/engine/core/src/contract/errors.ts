@@ -82,7 +82,12 @@ export class StratigraphError extends Error {
   /** Whether `error` is one of ours; works across copies of this package. */
   static is(error: unknown, code?: ErrorCode): error is StratigraphError {
     if (!(error instanceof Error) || !("code" in error) || !("data" in error)) return false;
-    return error.name.endsWith("Error") && (code === undefined || error.code === code);
+    // Those of other protocols have numbers.
+    return (
+      typeof error.code === "string" &&
+      error.name.endsWith("Error") &&
+      (code === undefined || error.code === code)
+    );
   }
 }
 

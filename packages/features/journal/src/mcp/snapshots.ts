@@ -64,7 +64,7 @@ async function take(
       await saver.put(config, checkpoint, metadata);
       return checkpoint.id;
     } catch (error) {
-      const hasMoved = error instanceof StratigraphError && error.code === "CHECKPOINT_CONFLICT";
+      const hasMoved = StratigraphError.is(error, "CHECKPOINT_CONFLICT");
       if (!hasMoved || attempt === attempts) throw error;
     }
   }

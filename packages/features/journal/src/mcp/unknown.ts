@@ -12,7 +12,7 @@ interface UnknownOutcome {
 
 /** The call that an error says nobody knows about; undefined for other errors. */
 export function unknownIn(error: unknown): UnknownOutcome | undefined {
-  return error instanceof StratigraphError && error.code === "AMBIGUOUS_OUTCOME"
+  return StratigraphError.is(error, "AMBIGUOUS_OUTCOME")
     ? (error.data as unknown as UnknownOutcome)
     : undefined;
 }
@@ -103,7 +103,7 @@ export async function takeAnswer(
       });
     } catch (error) {
       // Somebody else answered meanwhile: the call's record says what.
-      if (error instanceof StratigraphError && ["NOT_FOUND", "INVALID_OPTION"].includes(error.code)) continue;
+      if (StratigraphError.is(error, "NOT_FOUND") || StratigraphError.is(error, "INVALID_OPTION")) continue;
       throw error;
     }
     if (happened) return value;

@@ -1,9 +1,7 @@
 import {
-  CLIENT_CAPABILITIES_META_KEY,
   inputRequired,
   inputResponse,
   type CallToolResult,
-  type ClientCapabilities,
   type ElicitRequestFormParams,
   type InputRequiredResult,
   type McpServer,
@@ -11,12 +9,14 @@ import {
 } from "@modelcontextprotocol/server";
 import { NotFoundError, StratigraphError } from "@stratigraph/core";
 import { createHash } from "node:crypto";
+import { canElicit } from "@stratigraph/journal/internal";
 import { z } from "zod";
 import type { Context, OutputOf } from "../operations/index.ts";
-import { audited, type ToolHost } from "./calls.ts";
-import { refuseForeignThreads } from "./clients.ts";
+import { checkedInput } from "../operations/table/runOperation.ts";
+import type { ToolHost } from "./calls.ts";
+import { callTool } from "./callTool.ts";
 import { runNamed } from "./runNamed.ts";
-import { described, errorResult } from "./results.ts";
+import { described } from "./results.ts";
 
 const input = z.strictObject({
   thread: z.string().min(1).describe("The id of the thread that waits."),
@@ -77,31 +77,12 @@ export function addAnswer(server: McpServer, host: ToolHost): void {
         openWorldHint: true,
       },
     },
-    async (given, ctx) => {
-      try {
-        return await audited(host, host.client, "answer", given, ctx.mcpReq.signal, async (signal) => {
-          const { thread, call } = checked(given);
-          refuseForeignThreads(host.client, { thread });
-          const context: Context = { ...host.context, signal, progress: () => undefined };
-          const question = oneOf(await openOf(context, thread), thread, call);
-          return await asked(server, ctx, thread, question);
-        });
-      } catch (error) {
-        return errorResult(host, error);
-      }
-    },
-  );
-}
-
-function checked(given: unknown): z.output<typeof input> {
-  const found = input.safeParse(given);
-  if (found.success) return found.data;
-  const issues = found.error.issues.map(({ path, message }) => ({ path: path.join("."), expected: message }));
-  const [first] = issues;
-  throw new StratigraphError(
-    "INVALID_OPTION",
-    `Invalid input of answer: ${first!.path || "input"}: ${first!.expected}.`,
-    { issues },
+    async (given, ctx) =>
+      await callTool(host, "answer", given, ctx, async (context) => {
+        const { thread, call } = checkedInput({ name: "answer", input }, given);
+        const question = oneOf(await openOf(context, thread), thread, call);
+        return await asked(server, ctx, thread, question);
+      }),
   );
 }
 
@@ -129,12 +110,8 @@ async function asked(
 }
 
 /** @throws StratigraphError "NOT_WIRED" if the client can't ask a person */
-function refuseWithoutForms(server: McpServer, { mcpReq: { envelope } }: ServerContext): void {
-  const own = (envelope as Record<string, ClientCapabilities> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
-  const { elicitation } = own ?? server.server.getClientCapabilities() ?? {};
-  // An empty object counts as forms, by the protocol.
-  const { form, url } = Object(elicitation) as { form?: unknown; url?: unknown };
-  if (elicitation !== undefined && (form !== undefined || url === undefined)) return;
+function refuseWithoutForms(server: McpServer, ctx: ServerContext): void {
+  if (canElicit(server, ctx)) return;
   throw new StratigraphError(
     "NOT_WIRED",
     "This client can't ask a person: it doesn't declare elicitation. Answer in a terminal (stratigraph questions, stratigraph answer, stratigraph run --resume), or in the inspector.",

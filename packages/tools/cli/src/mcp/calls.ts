@@ -1,4 +1,3 @@
-import { ProtocolError, ResourceNotFoundError } from "@modelcontextprotocol/server";
 import { StratigraphError } from "@stratigraph/core";
 import { messageOf } from "@stratigraph/core/internal";
 import type { Context } from "../operations/index.ts";
@@ -31,8 +30,17 @@ export interface ToolHost extends CallHost {
   readonly client: Client;
 }
 
+/** The context of one call. */
+export function contextOf(
+  { context }: ToolHost,
+  signal: AbortSignal,
+  progress: Context["progress"] = () => undefined,
+): Context {
+  return { ...context, signal, progress };
+}
+
 /** A call that ends as planned, but differently from "ok" for the audit. */
-interface Told<R> {
+export interface Told<R> {
   readonly result: R;
   readonly outcome: string;
 }
@@ -93,10 +101,6 @@ export interface ShownError {
 
 /** Describes an error to a client, and reports it if it is none of ours. */
 export function shownError(host: CallHost, error: unknown): ShownError {
-  if (error instanceof ProtocolError) {
-    const isGone = error instanceof ResourceNotFoundError;
-    return { code: isGone ? "NOT_FOUND" : "INVALID_OPTION", message: error.message };
-  }
   const { status, body } = answerTo(error, host.hidesTexts);
   if (status === 500 && !StratigraphError.is(error)) host.onError(error);
   return { ...body.error, message: asTools(body.error.message) };

@@ -1,5 +1,5 @@
 import { StratigraphError, type TierSaver } from "@stratigraph/core";
-import { isToken } from "../serving/guards/token.ts";
+import { bearerOf, isToken } from "../serving/guards/token.ts";
 import type { Access } from "../operations/index.ts";
 import type { McpToken } from "stratigraph";
 import { refuseOutside, ScopedTier } from "./scopedTier.ts";
@@ -45,8 +45,8 @@ export function grantedClient(
 }
 
 /** The client whose token a request has; undefined if it has none, or a wrong one. */
-export function clientOf(header: string | null, clients: ReadonlyMap<string, Client>): Client | undefined {
-  const given = /^bearer +(\S+) *$/i.exec(header ?? "")?.[1] ?? null;
+export function clientOf(headers: Headers, clients: ReadonlyMap<string, Client>): Client | undefined {
+  const given = bearerOf(headers);
   return [...clients].find(([token]) => isToken(given, token))?.[1];
 }
 

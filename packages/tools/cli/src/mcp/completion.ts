@@ -1,5 +1,5 @@
 import type { McpServer } from "@modelcontextprotocol/server";
-import { audited, type ToolHost } from "./calls.ts";
+import { audited, contextOf, type ToolHost } from "./calls.ts";
 import type { Context } from "../operations/index.ts";
 import { isWithin } from "./scopedTier.ts";
 import { runNamed } from "./runNamed.ts";
@@ -21,7 +21,7 @@ export function addCompletion(server: McpServer, host: ToolHost): void {
       const isOurs = ref.type === "ref/prompt" || Object.values<string>(templates).includes(ref.uri);
       const others = context?.arguments ?? {};
       const found = await audited(host, host.client, "completion", others, mcpReq.signal, async (signal) => {
-        const within: Context = { ...host.context, signal, progress: () => undefined };
+        const within = contextOf(host, signal);
         const given = isOurs ? await candidates(within, argument.name, argument.value, others, host) : [];
         return { result: given, outcome: "ok" };
         // A suggestion that can't be made is none: the client asks again at the next letter.

@@ -1,7 +1,7 @@
 import type { GetPromptResult, McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { Context } from "../operations/index.ts";
-import { audited, type ToolHost } from "./calls.ts";
+import { audited, contextOf, type ToolHost } from "./calls.ts";
 import { refuseForeignThreads } from "./clients.ts";
 import { withProtocolErrors } from "./results.ts";
 import { runNamed } from "./runNamed.ts";
@@ -109,11 +109,7 @@ function add<A extends z.ZodObject>(
       withProtocolErrors(host, () =>
         audited(host, host.client, `prompt ${name}`, input, mcpReq.signal, async (signal) => {
           refuseForeignThreads(host.client, input);
-          const found = await facts(input as z.output<A>, {
-            ...host.context,
-            signal,
-            progress: () => undefined,
-          });
+          const found = await facts(input as z.output<A>, contextOf(host, signal));
           return { result: messages(description, found), outcome: "ok" };
         }),
       ),

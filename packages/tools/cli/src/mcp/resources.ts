@@ -1,10 +1,5 @@
-import {
-  ResourceNotFoundError,
-  type McpServer,
-  type ReadResourceResult,
-  type Resource,
-} from "@modelcontextprotocol/server";
-import { StratigraphError } from "@stratigraph/core";
+import { type McpServer, type ReadResourceResult, type Resource } from "@modelcontextprotocol/server";
+import { NotFoundError, StratigraphError } from "@stratigraph/core";
 import { lookOnly } from "@stratigraph/core/internal";
 import { valueBytes } from "../serving/valueBytes.ts";
 import type { Context, OutputOf } from "../operations/index.ts";
@@ -12,7 +7,7 @@ import { resolvePoint } from "../operations/table/address.ts";
 import { parsePath } from "../operations/values/path.ts";
 import { Redaction } from "../operations/values/redaction.ts";
 import { State } from "../operations/values/state.ts";
-import { audited, type ToolHost } from "./calls.ts";
+import { audited, contextOf, type ToolHost } from "./calls.ts";
 import { refuseForeignThreads } from "./clients.ts";
 import { rebuiltRun } from "./rebuiltRun.ts";
 import { runNamed } from "./runNamed.ts";
@@ -60,7 +55,8 @@ export function addResources(server: McpServer, host: ToolHost, subscribe: boole
   base.setRequestHandler("resources/read", async ({ params: { uri } }, ctx) => {
     const read = async (signal: AbortSignal): Promise<ReadResourceResult> => {
       const named = parseUri(uri);
-      if (named === undefined) throw new ResourceNotFoundError(uri);
+      if (named === undefined)
+        throw new NotFoundError("There is no resource at this address.", { resource: uri });
       if ("thread" in named) refuseForeignThreads(host.client, { thread: named.thread });
       return await readNamed(named, uri, contextOf(host, signal));
     };
@@ -74,10 +70,6 @@ export function addResources(server: McpServer, host: ToolHost, subscribe: boole
       uri,
     );
   });
-}
-
-function contextOf(host: ToolHost, signal: AbortSignal): Context {
-  return { ...host.context, signal, progress: () => undefined };
 }
 
 async function listed(context: Context, cursor: string | undefined) {

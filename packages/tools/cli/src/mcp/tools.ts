@@ -1,12 +1,12 @@
-import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
+import type { CallToolResult, McpServer } from "@modelcontextprotocol/server";
 import { InvalidOptionError } from "@stratigraph/core";
 import { z } from "zod";
 import { runOperation, type Context, type Operation } from "../operations/index.ts";
 import { addAnswer } from "./answer.ts";
-import { audited, type ToolHost } from "./calls.ts";
-import { refuseForeignThreads } from "./clients.ts";
+import type { ToolHost } from "./calls.ts";
+import { callTool } from "./callTool.ts";
 import { linksOf } from "./links.ts";
-import { described, errorResult, type JsonSchema } from "./results.ts";
+import { described, type JsonSchema } from "./results.ts";
 
 /** How much of values a tool shows unless asked for more, in bytes: clients cut off or refuse what fills a model's context. */
 const usualBytes = 16_000;
@@ -45,27 +45,11 @@ function addTool(server: McpServer, operation: Operation, host: ToolHost): void 
       annotations: annotationsOf(operation),
     },
     async (given, ctx) =>
-      await callTool(host, name, given, ctx, (context) => answered(operation, given, context)),
+      await callTool(host, name, given, ctx, async (context) => ({
+        result: await answered(operation, given, context),
+        outcome: "ok",
+      })),
   );
-}
-
-/** Runs the work of a tool's call; errors become results that say so. */
-async function callTool(
-  host: ToolHost,
-  name: string,
-  input: Readonly<Record<string, unknown>>,
-  ctx: ServerContext,
-  work: (context: Context) => Promise<CallToolResult>,
-): Promise<CallToolResult> {
-  try {
-    return await audited(host, host.client, name, input, ctx.mcpReq.signal, async (signal) => {
-      refuseForeignThreads(host.client, input);
-      const result = await work({ ...host.context, signal, progress: progressTo(ctx) });
-      return { result, outcome: "ok" };
-    });
-  } catch (error) {
-    return errorResult(host, error);
-  }
 }
 
 /** The operation's output: as data, as text for clients that read no data, and with links to what was too long. */
@@ -114,25 +98,6 @@ function withDefaults(
     ...("limit" in shape ? { limit: usualLimit } : {}),
     ...(effect === "destroy" && "dryRun" in shape ? { dryRun: true } : {}),
     ...given,
-  };
-}
-
-/** Reports progress to a client that asked for it. A lost report is no failure: the next one says the same and more. */
-function progressTo({ mcpReq: { _meta, notify } }: ServerContext): Context["progress"] {
-  const progressToken = _meta?.progressToken;
-  if (progressToken === undefined) return () => undefined;
-  let lastAt = Number.NEGATIVE_INFINITY;
-  let reports = 0;
-  return ({ done, total, unit, at }) => {
-    const now = performance.now();
-    if (now - lastAt < 200) return;
-    lastAt = now;
-    reports += 1;
-    const message = at === undefined ? unit : `${unit}: ${at}`;
-    // It must grow with each report, which `done` needn't.
-    const progress = total === undefined ? Math.max(done, reports) : done;
-    const params = { progressToken, progress, ...(total === undefined ? {} : { total }), message };
-    notify({ method: "notifications/progress", params }).catch(() => undefined);
   };
 }
 

@@ -1,4 +1,4 @@
-import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { InvalidOptionError } from "@stratigraph/core";
 
 const scheme = "stratigraph://threads";
 
@@ -117,7 +117,10 @@ function decoded(uri: string, text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    const message = `After a % in a resource's address there must be two hexadecimal digits of UTF-8. Percent-encode ids.`;
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, message, { uri, reason: "invalid_uri" });
+    throw new InvalidOptionError(
+      "uri",
+      uri.slice(0, 200),
+      "Percent-encode ids: after a % there must be two hexadecimal digits of UTF-8.",
+    );
   }
 }

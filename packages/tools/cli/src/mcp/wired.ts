@@ -102,8 +102,7 @@ export function wired(options: Wiring, make: Make): Mcp {
     { trusted: isTrusted = false, workspace }: FetchOptions,
   ): Promise<Response> => {
     refuseForeign(request, hosts);
-    const client =
-      clientOf(request.headers.get("authorization"), clients) ?? (isTrusted ? trusted : undefined);
+    const client = clientOf(request.headers, clients) ?? (isTrusted ? trusted : undefined);
     if (client === undefined) throw stranger();
     const scene = { client, workspace: sceneOf(request, client, workspace, client === trusted) };
     // Bad names, and a storage that keeps no workspaces, are told before there is a server for them.

@@ -24,8 +24,8 @@ export async function runOperation<I extends z.ZodObject, O extends z.ZodObject>
 }
 
 /** The input of an operation, checked, with its defaults. @throws InvalidInputError that names every wrong field */
-export function checkedInput<I extends z.ZodObject, O extends z.ZodObject>(
-  operation: Operation<I, O>,
+export function checkedInput<I extends z.ZodObject>(
+  operation: Pick<Operation<I>, "name" | "input">,
   given: unknown,
 ): z.output<I> {
   const input = operation.input.strict().safeParse(given);
@@ -74,7 +74,7 @@ function moreText(more: number): string {
 }
 
 function wrongInput(
-  { name, input }: Operation,
+  { name, input }: Pick<Operation, "name" | "input">,
   issues: readonly z.core.$ZodIssue[],
   given: unknown,
 ): InvalidInputError {

@@ -1,7 +1,7 @@
 import { StratigraphError } from "@stratigraph/core";
 import { HttpError } from "../errors.ts";
 import { isHost, isOwnOrigin } from "./hosts.ts";
-import { isToken, tokenHeader } from "./token.ts";
+import { bearerOf, isToken, tokenHeader } from "./token.ts";
 
 /** Forbids content of other hosts, inline code, and frames around the page: text that gets into the page can't run or send anything. */
 const contentPolicy = [
@@ -54,8 +54,7 @@ export function refuseStrangers(request: Request, token: string): void {
 
 /** Whether a request has the token, as a header of ours or, as MCP clients send it, as a bearer token. */
 export function hasToken({ headers: given }: Request, token: string): boolean {
-  const bearer = /^bearer +(\S+) *$/i.exec(given.get("authorization") ?? "")?.[1] ?? null;
-  return isToken(given.get(tokenHeader), token) || isToken(bearer, token);
+  return isToken(given.get(tokenHeader), token) || isToken(bearerOf(given), token);
 }
 
 function refused(why: string): HttpError {

@@ -8,6 +8,11 @@ export function randomToken(): string {
   return randomBytes(24).toString("base64url");
 }
 
+/** The bearer token of a request; null if it has none. */
+export function bearerOf(headers: Headers): string | null {
+  return /^bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1] ?? null;
+}
+
 /** Whether a token is the right one. The time that this takes doesn't depend on how much of it is right. */
 export function isToken(given: string | null, token: string): boolean {
   return given !== null && timingSafeEqual(digest(given), digest(token));
