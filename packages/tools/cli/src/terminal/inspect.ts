@@ -1,13 +1,11 @@
-import { once } from "node:events";
 import type { Command } from "commander";
 import type { Access } from "../operations/index.ts";
 import type { LoadedConfig } from "stratigraph";
-import { allowedEffects, allowFlag, effectsOf } from "./allowed.ts";
-import { exitCodes, type ExitCode } from "./exitCodes.ts";
+import { allowFlag } from "./allowed.ts";
+import type { ExitCode } from "./exitCodes.ts";
 import { auditTo } from "./mcp.ts";
-import { lastResort } from "./lastResort.ts";
 import { openBrowser } from "./openBrowser.ts";
-import { inContext } from "./openContext.ts";
+import { serve } from "./serve.ts";
 import { servedOf } from "./servedOf.ts";
 import type { Settings } from "./settings.ts";
 import { storageName } from "./storageText.ts";
@@ -51,47 +49,36 @@ export function addInspect(program: Command, terminal: Terminal, ended: (code: E
     .configureHelp({ showGlobalOptions: true })
     .addHelpText("after", ["", "Examples:", ...examples.map((each) => `  stratigraph ${each}`)].join("\n"))
     .action(async () => {
-      ended(await serve(command.opts<InspectFlags>(), program.opts<Settings>(), terminal));
+      ended(await serveInspector(command.opts<InspectFlags>(), program.opts<Settings>(), terminal));
     });
 }
 
-async function serve(flags: InspectFlags, settings: Settings, terminal: Terminal): Promise<ExitCode> {
-  const options = {
-    terminal,
-    settings,
-    effect: effectsOf(flags.allow ?? []).includes("write") ? ("write" as const) : ("read" as const),
-    progress: () => undefined,
-  };
-  return await inContext(
-    options,
-    () => undefined,
-    async (opened, signal) => {
-      const config = await opened.config();
-      const allow = allowedEffects("inspector", flags.allow, settings, config);
-      const { context } = opened;
-      const { inspect } = await import("../inspector/index.ts");
-      const inspector = await inspect({
-        ...servedOf(context, config, settings, terminal),
-        allow,
-        mcp: {
-          ...config.mcp,
-          allow: allow.filter((effect) => config.allow.mcp.includes(effect)),
-          audit: auditTo(settings, terminal),
-        },
-        ...(flags.port === undefined ? {} : { port: flags.port }),
-        ...(flags.host === undefined ? {} : { host: flags.host }),
-      });
-      await announce(inspector.url, allow, config, settings, terminal);
-      const removeFile = flags.open === true ? await openBrowser(inspector.url, terminal) : undefined;
-      if (!signal.aborted) await once(signal, "abort");
-      const closed = lastResort();
+async function serveInspector(
+  flags: InspectFlags,
+  settings: Settings,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  return await serve("inspector", flags.allow, settings, terminal, async ({ opened, config, allow }) => {
+    const { inspect } = await import("../inspector/index.ts");
+    const inspector = await inspect({
+      ...servedOf(opened.context, config, settings, terminal),
+      allow,
+      mcp: {
+        ...config.mcp,
+        allow: allow.filter((effect) => config.allow.mcp.includes(effect)),
+        audit: auditTo(settings, terminal),
+      },
+      ...(flags.port === undefined ? {} : { port: flags.port }),
+      ...(flags.host === undefined ? {} : { host: flags.host }),
+    });
+    await announce(inspector.url, allow, config, settings, terminal);
+    const removeFile = flags.open === true ? await openBrowser(inspector.url, terminal) : undefined;
+    const close = async (): Promise<void> => {
       await removeFile?.();
       await inspector.close();
-      await opened.close();
-      closed();
-      return exitCodes.done;
-    },
-  );
+    };
+    return { close };
+  });
 }
 
 async function announce(

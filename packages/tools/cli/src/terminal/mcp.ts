@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { appendFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
@@ -6,11 +5,10 @@ import type { Command } from "commander";
 import type { McpAudit } from "../mcp/index.ts";
 import { messageOf } from "@stratigraph/core/internal";
 import { InvalidOptionError, type LoadedConfig } from "stratigraph";
-import { allowedEffects, allowFlag, effectsOf } from "./allowed.ts";
-import { exitCodes, type ExitCode } from "./exitCodes.ts";
-import { lastResort } from "./lastResort.ts";
+import { allowFlag } from "./allowed.ts";
+import type { ExitCode } from "./exitCodes.ts";
 import { addMcpInstall } from "./mcpInstall.ts";
-import { inContext } from "./openContext.ts";
+import { serve } from "./serve.ts";
 import { servedOf } from "./servedOf.ts";
 import type { Settings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
@@ -64,59 +62,44 @@ export function addMcp(program: Command, terminal: Terminal, ended: (code: ExitC
     .configureHelp({ showGlobalOptions: true })
     .addHelpText("after", ["", "Examples:", ...examples.map((each) => `  stratigraph ${each}`)].join("\n"))
     .action(async () => {
-      ended(await serve(command.opts<McpFlags>(), program.opts<Settings>(), terminal));
+      ended(await serveMcp(command.opts<McpFlags>(), program.opts<Settings>(), terminal));
     });
   addMcpInstall(command, program, terminal, ended);
 }
 
-async function serve(flags: McpFlags, settings: Settings, terminal: Terminal): Promise<ExitCode> {
-  const options = {
-    terminal,
-    settings,
-    effect: effectsOf(flags.allow ?? []).includes("write") ? ("write" as const) : ("read" as const),
-    progress: () => undefined,
-  };
-  return await inContext(
-    options,
-    () => undefined,
-    async (opened, signal) => {
-      // A client that closes its end of the log goes without it; one that closes stdout has gone, which the transport notices.
-      if (terminal.brokenPipe !== undefined) terminal.brokenPipe.isHandled = true;
-      if (flags.audit !== undefined) await checkAudit(resolve(terminal.cwd, flags.audit));
-      const config = await opened.config();
-      const { agent, workspace } = agentOf(flags);
-      const allow = allowedEffects("mcp", flags.allow, settings, config);
-      const { context } = opened;
-      const { createMcp } = await import("../mcp/index.ts");
-      const mcp = createMcp({
-        ...servedOf(context, config, settings, terminal),
-        // A client shows little of why a server failed: its log does.
-        onError: (error) => {
-          const isLong = settings.verbose === true && error instanceof Error;
-          terminal.stderr.write(`error: ${isLong ? error.stack : messageOf(error)}\n`);
-        },
-        allow,
-        tools: flags.tools ?? config.mcp.tools,
-        // One process at a time has an embedded database: an agent must be able to start while an editor is open.
-        ...(isEmbedded(config) && workspace === undefined ? { onIdle: () => void opened.release() } : {}),
-        audit: auditTo(settings, terminal, flags.audit),
-      });
-      const { threads } = flags;
-      const grant = { name: agent, allow, ...(threads === undefined ? {} : { threads }) };
-      const connection = mcp.serve(
-        { stdin: terminal.stdin as Readable, stdout: terminal.stdout as Writable },
-        grant,
-        workspace,
-      );
-      if (!signal.aborted) await Promise.race([connection.closed, once(signal, "abort")]);
-      const closed = lastResort();
+async function serveMcp(flags: McpFlags, settings: Settings, terminal: Terminal): Promise<ExitCode> {
+  return await serve("mcp", flags.allow, settings, terminal, async ({ opened, config, allow }) => {
+    // A client that closes its end of the log goes without it; one that closes stdout has gone, which the transport notices.
+    if (terminal.brokenPipe !== undefined) terminal.brokenPipe.isHandled = true;
+    if (flags.audit !== undefined) await checkAudit(resolve(terminal.cwd, flags.audit));
+    const { agent, workspace } = agentOf(flags);
+    const { createMcp } = await import("../mcp/index.ts");
+    const mcp = createMcp({
+      ...servedOf(opened.context, config, settings, terminal),
+      // A client shows little of why a server failed: its log does.
+      onError: (error) => {
+        const isLong = settings.verbose === true && error instanceof Error;
+        terminal.stderr.write(`error: ${isLong ? error.stack : messageOf(error)}\n`);
+      },
+      allow,
+      tools: flags.tools ?? config.mcp.tools,
+      // One process at a time has an embedded database: an agent must be able to start while an editor is open.
+      ...(isEmbedded(config) && workspace === undefined ? { onIdle: () => void opened.release() } : {}),
+      audit: auditTo(settings, terminal, flags.audit),
+    });
+    const { threads } = flags;
+    const grant = { name: agent, allow, ...(threads === undefined ? {} : { threads }) };
+    const connection = mcp.serve(
+      { stdin: terminal.stdin as Readable, stdout: terminal.stdout as Writable },
+      grant,
+      workspace,
+    );
+    const close = async (): Promise<void> => {
       await mcp.end();
       await connection.close();
-      await opened.close();
-      closed();
-      return exitCodes.done;
-    },
-  );
+    };
+    return { closed: connection.closed, close };
+  });
 }
 
 /** Whether the storage is a PGlite folder. */
