@@ -98,10 +98,9 @@ export const mcpInstall: readonly Mutant[] = [
     id: "mci10",
     kind: "guard",
     what: "in a pipe it writes without having asked",
-    file: "packages/tools/cli/src/terminal/mcpInstall.ts",
-    find: 'if (!canAsk(terminal))\n    throw new InvalidOptionError(\n      "yes"',
-    replace:
-      'if (!canAsk(terminal)) return true;\n  if (false)\n    throw new InvalidOptionError(\n      "yes"',
+    file: "packages/tools/cli/src/terminal/confirm.ts",
+    find: "if (!canAsk(terminal)) throw",
+    replace: "if (!canAsk(terminal)) return true;\n  if (false) throw",
     tests,
     name: "in a pipe",
   },

@@ -7,6 +7,7 @@ import { readClientFile, writeClientFile } from "./clients/clientFile.ts";
 import { clients, fileOf, signsOf, type Client, type Places } from "./clients/clients.ts";
 import { planChange, type Change } from "./clients/planChange.ts";
 import { installedIn, serverEntry, startsElsewhere, type GivenOption } from "./clients/serverEntry.ts";
+import { isAgreed } from "./confirm.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { formatOf, type Settings } from "./settings.ts";
 import { canAsk, writeLine, type Terminal } from "./terminal.ts";
@@ -110,31 +111,13 @@ async function install(
   }
   if (settings.yes !== true || (isTable && !isQuiet))
     for (const line of [...plan, ...hints]) await writeLine(stderr, line);
-  if (settings.yes !== true && !(await mayWrite(terminal))) return exitCodes.failed;
+  const unasked = "This would be written, and nobody is there to be asked: add --yes.";
+  if (settings.yes !== true && !(await isAgreed(terminal, unasked, "Write it?", "Nothing was written.")))
+    return exitCodes.failed;
   await writeClientFile(file, change.text);
   await report({ ...planned, written: true }, [`${shown(file.path)} was written.`], settings, terminal);
   if (isTable && !isQuiet) await writeLine(stderr, `${client.title} sees it after a restart.`);
   return exitCodes.done;
-}
-
-/** @throws InvalidOptionError if nobody can be asked */
-async function mayWrite(terminal: Terminal): Promise<boolean> {
-  if (!canAsk(terminal))
-    throw new InvalidOptionError(
-      "yes",
-      undefined,
-      "This would be written, and nobody is there to be asked: add --yes.",
-    );
-  const { confirm, isCancel } = await import("@clack/prompts");
-  const answer = await confirm({
-    message: "Write it?",
-    initialValue: false,
-    input: terminal.stdin,
-    output: terminal.stderr,
-  });
-  if (!isCancel(answer) && answer) return true;
-  await writeLine(terminal.stderr, "Nothing was written.");
-  return false;
 }
 
 /** The client that was named, or that a person chooses. @throws InvalidOptionError if nobody can be asked */
