@@ -46,6 +46,7 @@ const ON_SERVERS = [
   "packages/features/journal/test/named.test.ts",
   "packages/features/journal/test/parentCommand.test.ts",
   "packages/features/journal/test/interrupting.test.ts",
+  "packages/tools/service/test/drain.test.ts",
 ];
 
 bootstrap({ quiet: true });

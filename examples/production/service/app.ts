@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { Command } from "@langchain/langgraph";
+import { Command, GraphDrained } from "@langchain/langgraph";
 import { createJournal, type Question } from "@stratigraph/journal";
 import {
   createService,
@@ -69,12 +69,18 @@ export async function createApp(parts: AppParts): Promise<{ app: Hono; service: 
   const run = async (context: Context, input: object | null): Promise<Response> => {
     const threadId = threadOf(context);
     const counted = service.begin(threadId);
+    const { control } = counted;
     const stepsOf = async (tell: (node: string) => void): Promise<void> =>
       await withThread(
         checkpointer,
         threadId,
         async ({ signal }) => {
-          const config = { configurable: { thread_id: threadId }, durability: "sync" as const, signal };
+          const config = {
+            configurable: { thread_id: threadId },
+            durability: "sync" as const,
+            signal,
+            control,
+          };
           for await (const step of await agent.stream(input as never, { ...config, streamMode: "updates" }))
             for (const node of Object.keys(step as object)) tell(node);
         },
@@ -150,6 +156,11 @@ export async function createApp(parts: AppParts): Promise<{ app: Hono; service: 
 function told(error: unknown): { status: number; body: { code: string; message: string } } {
   if (error instanceof z.ZodError || error instanceof SyntaxError)
     return { status: 400, body: { code: "BAD_REQUEST", message: error.message } };
+  if (error instanceof GraphDrained)
+    return {
+      status: 503,
+      body: { code: "DRAINING", message: "The service can't answer right now. Send it again." },
+    };
   if (!StratigraphError.is(error))
     return { status: 500, body: { code: "INTERNAL", message: "Something went wrong." } };
   const { code } = error;

@@ -86,4 +86,22 @@ export const serviceMutants: readonly Mutant[] = [
     replace: 'drainStep({ step: "maintenance" }, 2 * runsMs + limitsMs.maintenance,',
     tests: ["test/simulation/drain.test.ts"],
   },
+  {
+    id: "sv12",
+    kind: "guard",
+    what: "a shutdown doesn't ask the runs under way to end after their steps: each run repeats the step in which its signal fires",
+    file: "packages/tools/service/src/drain/service.ts",
+    find: "this.#runs.requestDrain();\n    steps.push(",
+    replace: "steps.push(",
+    tests: ["packages/tools/service/test/drain.test.ts"],
+  },
+  {
+    id: "sv13",
+    kind: "guard",
+    what: "runs that were let in while the load balancer hadn't noticed aren't asked to end",
+    file: "packages/tools/service/src/drain/service.ts",
+    find: "// Those that were let in meanwhile.\n    this.#runs.requestDrain();",
+    replace: "",
+    tests: ["packages/tools/service/test/drain.test.ts"],
+  },
 ];

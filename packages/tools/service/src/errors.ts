@@ -6,8 +6,11 @@ export class DrainingError extends StratigraphError {
   /** As of HTTP 503: the same request may be sent to another instance. */
   readonly status = 503;
 
-  /** @param isUnderWay the run had begun, and is ended */
-  constructor(threadId: string, isUnderWay: boolean) {
+  /**
+   * @param isUnderWay the run had begun, and is ended
+   * @param cause LangGraph's `GraphDrained`, if the run ended after a step
+   */
+  constructor(threadId: string, isUnderWay: boolean, cause?: unknown) {
     super(
       "DRAINING",
       isUnderWay
@@ -15,6 +18,7 @@ export class DrainingError extends StratigraphError {
             `stored last.`
         : "This process is shutting down and takes no new runs. Send the request again: the load balancer gives it to another instance.",
       { threadId },
+      cause,
     );
     this.name = "DrainingError";
   }

@@ -1,3 +1,4 @@
+import { Annotation, END, GraphDrained, RunControl, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver, MemoryTier } from "@stratigraph/core";
 import { createService, drainOnSignals, type ServiceOptions } from "@stratigraph/service";
 import { FaultyTier } from "@stratigraph/testing";
@@ -82,6 +83,96 @@ test("runs that take too long are ended by their signals; those that ignore them
   const report = await drained;
   expect(report).toMatchObject({ ok: false, runs: { ended: 0, aborted: 2, left: ["deaf"] } });
   expect(report.steps.find(({ step }) => step === "abort")).toMatchObject({ outcome: "late" });
+});
+
+/** Three steps in a subgraph, which a fourth follows. The second one ends when `go` is called. */
+function nested(saver: MemorySaver) {
+  const State = Annotation.Root({ log: Annotation<string[]>({ reducer: (_, b) => b }) });
+  const began: string[] = [];
+  let go = (): void => undefined;
+  const gone = new Promise<void>((resolve) => (go = resolve));
+  const step =
+    (name: string) =>
+    async ({ log }: typeof State.State) => {
+      began.push(name);
+      if (name === "two") await gone;
+      return { log: [...log, name] };
+    };
+  const inner = new StateGraph(State)
+    .addNode("one", step("one"))
+    .addNode("two", step("two"))
+    .addNode("three", step("three"))
+    .addEdge(START, "one")
+    .addEdge("one", "two")
+    .addEdge("two", "three")
+    .compile();
+  const graph = new StateGraph(State)
+    .addNode("inner", inner)
+    .addNode("four", step("four"))
+    .addEdge(START, "inner")
+    .addEdge("inner", "four")
+    .addEdge("four", END)
+    .compile({ checkpointer: saver });
+  return { graph, began, go: () => go() };
+}
+
+test("a run that has the control ends after the step that it is in, in a subgraph too, and goes on there", async () => {
+  const saver = new MemorySaver();
+  const lasting = { tier: saver.tier, end: async () => undefined };
+  const service = createService(lasting, { limits: { ...soon, runs: "1m" } });
+  const { graph, began, go } = nested(saver);
+  const config = { configurable: { thread_id: "t" } };
+  const running = service.run("t", (signal, control) =>
+    graph.invoke({ log: [] }, { ...config, signal, control }),
+  );
+  await vi.waitFor(() => expect(began).toEqual(["one", "two"]), { timeout: 20_000 });
+  const drained = service.drain();
+  go();
+  await expect(running).rejects.toMatchObject({ code: "DRAINING", status: 503, data: { threadId: "t" } });
+  await expect(running).rejects.toHaveProperty("cause", expect.any(GraphDrained));
+  expect(await drained).toMatchObject({ ok: true, runs: { aborted: 0, left: [] } });
+  const next = nested(saver);
+  next.go();
+  expect(await next.graph.invoke(null, config)).toEqual({ log: ["one", "two", "three", "four"] });
+  expect([began, next.began]).toEqual([
+    ["one", "two"],
+    ["three", "four"],
+  ]);
+});
+
+test("a run that is let in while the load balancer hasn't noticed begins, and is asked to end when the process takes no more", async () => {
+  const { saver, service } = opened({ limits: { ...soon, balancer: "200ms", runs: "1m" } });
+  const early = service.begin("early");
+  const drained = service.drain();
+  expect(early.control.drainReason).toBe("shutdown");
+  early.end();
+  const { graph, began, go } = nested(saver);
+  const config = { configurable: { thread_id: "t" } };
+  const running = service.run("t", async (signal, control) => {
+    expect(control.drainRequested).toBe(false);
+    setTimeout(function look() {
+      if (control.drainRequested) go();
+      else setTimeout(look, 5);
+    });
+    return await graph.invoke({ log: [] }, { ...config, signal, control });
+  });
+  await expect(running).rejects.toMatchObject({ code: "DRAINING" });
+  expect(began).toEqual(["one", "two"]);
+  expect(await drained).toMatchObject({ ok: true, runs: { ended: 1, aborted: 0 } });
+});
+
+test("a run's control answers what LangGraph's own answers; a node can ask for the end too", () => {
+  const own = new RunControl();
+  const { control } = opened().service.begin("t");
+  const told = ({ drainRequested, drainReason }: RunControl) => ({ drainRequested, drainReason });
+  expect(told(control)).toEqual(told(own));
+  for (const each of [control, own]) each.requestDrain();
+  expect(told(control)).toEqual(told(own));
+  for (const each of [control, own]) each.requestDrain("enough");
+  expect(told(control)).toEqual(told(own));
+  expect(Object.keys(Object.getOwnPropertyDescriptors(RunControl.prototype)).toSorted()).toEqual(
+    ["constructor", ...Object.keys(control)].toSorted(),
+  );
 });
 
 test("a step that hangs or fails holds up none of the others, and stands in the report", async () => {

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { runChild } from "../../../../test/servers/children.ts";
 import { freshDatabase, sharedRedis, type FreshDatabase } from "../../../../test/servers/shared.ts";
 import type { DrainMessage } from "./support/drainChild.ts";
+import type { StepsMessage } from "./support/stepsChild.ts";
 
 const script = join(import.meta.dirname, "support/drainChild.ts");
 const threads = 6;
@@ -61,6 +62,36 @@ test("SIGTERM under load: runs that don't end in time are ended, no acknowledged
     const resumed = await graph.invoke(null, config);
     expect(resumed?.log ?? log).toEqual(Array.from({ length: 40 }, (_, n) => n));
   }
+});
+
+test("a deployment repeats no step of a run that has the control, and one of a run that has the signal alone", async () => {
+  const steps = join(import.meta.dirname, "support/stepsChild.ts");
+  const first = runChild<StepsMessage>(steps, [database.url]);
+  for (const given of ["signal", "control"])
+    for (const durability of ["sync", "async", "exit"])
+      await first.message(
+        (told) => told.type === "step" && told.step === 3 && told.threadId === `${given} ${durability}`,
+      );
+  process.kill(first.pid, "SIGTERM");
+  expect(await first.exit).toMatchObject({ code: 0, stderr: "" });
+  expect(first.messages.find(({ type }) => type === "report")).toMatchObject({
+    report: { ok: true, runs: { ended: 3, aborted: 3, left: [] } },
+  });
+  const second = runChild<StepsMessage>(steps, [database.url, "again"]);
+  expect(await second.exit).toMatchObject({ code: 0, stderr: "" });
+  const begun = new Map<string, number[]>();
+  for (const told of [...first.messages, ...second.messages])
+    if (told.type === "step") begun.set(told.threadId, [...(begun.get(told.threadId) ?? []), told.step]);
+  const repeated = Object.fromEntries([...begun].map(([id, all]) => [id, all.length - new Set(all).size]));
+  expect(repeated).toEqual({
+    "signal sync": 1,
+    "signal async": 1,
+    "signal exit": 1,
+    "control sync": 0,
+    "control async": 0,
+    "control exit": 0,
+  });
+  expect([...begun.values()].map((all) => new Set(all).size)).toEqual([10, 10, 10, 10, 10, 10]);
 });
 
 test("the second signal ends the process at once", async () => {

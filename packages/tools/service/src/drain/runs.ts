@@ -1,4 +1,6 @@
+import type { RunControl } from "@langchain/langgraph";
 import { DrainingError } from "../errors.ts";
+import { createControl } from "./control.ts";
 
 /** A run that was let in. */
 export interface Run {
@@ -8,6 +10,12 @@ export interface Run {
    * after what it stored last: `graph.invoke(input, { ...config, signal })`.
    */
   readonly signal: AbortSignal;
+  /**
+   * Asks the graph at the beginning of a shutdown to end after the step that it is in, with its checkpoint stored: LangGraph's `RunControl`.
+   * Pass it beside the signal: `graph.invoke(input, { ...config, signal, control })`. The graph then throws LangGraph's `GraphDrained`, and
+   * goes on there when it is started again with null.
+   */
+  readonly control: RunControl;
   /** Says that it has ended, well or not. May be called again. */
   end(): void;
 }
@@ -15,6 +23,7 @@ export interface Run {
 interface RunUnderWay {
   readonly threadId: string;
   readonly controller: AbortController;
+  readonly control: RunControl;
 }
 
 /** The runs under way in this process. */
@@ -33,6 +42,11 @@ export class Runs {
     return [...this.#underWay].map(({ threadId }) => threadId);
   }
 
+  /** Asks all runs under way to end after the step that they are in. */
+  requestDrain(): void {
+    for (const { control } of this.#underWay) control.requestDrain();
+  }
+
   /** Refuses runs from now on. */
   close(): void {
     this.#closed = true;
@@ -41,11 +55,16 @@ export class Runs {
   /** Lets a run in. @throws DrainingError after {@link close} */
   begin(threadId: string): Run {
     if (this.#closed) throw new DrainingError(threadId, false);
-    const run: RunUnderWay = { threadId, controller: new AbortController() };
+    const run: RunUnderWay = {
+      threadId,
+      controller: new AbortController(),
+      control: createControl(),
+    };
     this.#underWay.add(run);
     return {
       threadId,
       signal: run.controller.signal,
+      control: run.control,
       end: () => {
         if (this.#underWay.delete(run) && this.#underWay.size === 0)
           for (const resolve of this.#idle.splice(0)) resolve();

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tier } from "@stratigraph/core";
+import type { RunControl } from "@langchain/langgraph";
+import { DrainingError } from "../errors.ts";
 import type { ServedSaver } from "../servedSaver.ts";
+import { isDrained } from "./control.ts";
 import { resolveService, type ServiceOptions } from "./drainOptions.ts";
 import { drainStep, type DrainStep } from "./drainStep.ts";
 import { Runs, type Run } from "./runs.ts";
@@ -12,7 +15,7 @@ export interface DrainReport {
   /** Milliseconds. */
   readonly ms: number;
   readonly runs: {
-    /** Runs that ended by themselves after the shutdown began. */
+    /** Runs that ended without a signal, by themselves or because their controls asked for it, after the process took no more. */
     readonly ended: number;
     /** Runs that ended because their signals fired. Started again, they continue from the last stored checkpoint. */
     readonly aborted: number;
@@ -50,13 +53,18 @@ export class Service {
 
   /**
    * Counts a run while `work` lasts.
-   * @param work is given a signal that fires when the service can't wait for it any longer: pass it to the graph
-   * @throws DrainingError (status 503) if the process takes no runs any more; what `work` throws
+   * @param work is given a signal that fires when the service can't wait for it any longer, and LangGraph's `RunControl`, which asks the
+   * graph to end after the step that it is in: pass both to the graph (`graph.invoke(input, { ...config, signal, control })`)
+   * @throws DrainingError (status 503) if the process takes no runs any more, and in place of LangGraph's `GraphDrained` (its cause); what
+   * else `work` throws
    */
-  async run<T>(threadId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async run<T>(threadId: string, work: (signal: AbortSignal, control: RunControl) => Promise<T>): Promise<T> {
     const run = this.begin(threadId);
     try {
-      return await work(run.signal);
+      return await work(run.signal, run.control);
+    } catch (error) {
+      if (isDrained(error)) throw new DrainingError(threadId, true, error);
+      throw error;
     } finally {
       run.end();
     }
@@ -72,8 +80,8 @@ export class Service {
   }
 
   /**
-   * Shuts down: is not ready, waits for the load balancer, takes no more runs, lets those under way end or ends them so that they are
-   * resumable, stops maintenance, lets hot tiers get their copies, ends the checkpointer, and closes what `close` names. Every step has a
+   * Shuts down: is not ready, asks runs to end after the step that they are in, waits for the load balancer, takes no more runs, lets those
+   * under way end or ends them so that they are resumable, stops maintenance, lets hot tiers get their copies, ends the checkpointer, and closes what `close` names. Every step has a
    * limit. Further calls have the same result. Never rejects: the report tells what went wrong.
    */
   async drain(): Promise<DrainReport> {
@@ -84,11 +92,14 @@ export class Service {
     const beganMs = performance.now();
     const { limitsMs, stopListening, maintenance, close = {} } = this.#options;
     const steps: DrainStep[] = [];
+    this.#runs.requestDrain();
     steps.push(
       await drainStep({ step: "balancer" }, limitsMs.balancer + 1000, () => sleep(limitsMs.balancer)),
     );
 
     this.#runs.close();
+    // Those that were let in meanwhile.
+    this.#runs.requestDrain();
     const before = this.#runs.count;
     // Listeners end when their last request has, so they may take as long as the runs.
     const runsMs = limitsMs.runs + limitsMs.abort;
