@@ -6,6 +6,7 @@ import { available } from "./available.ts";
 import { BUNDLES } from "./childProgram.ts";
 import { runChild } from "./children.ts";
 import { isAlive, waitUntil } from "./process.ts";
+import { allRounds } from "../rounds.ts";
 
 const script = join(import.meta.dirname, "fixtures/obedientChild.ts");
 type Message = {
@@ -61,7 +62,7 @@ test("a child is a bundle that takes itself for its source", async () => {
   expect(await placeOf()).toEqual({ program, source: pathToFileURL(script).href });
 });
 
-test("a child without a bundle is its source", async () => {
+test.runIf(allRounds)("a child without a bundle is its source", async () => {
   vi.stubEnv(BUNDLES, undefined);
   expect(await placeOf()).toEqual({ program: script, source: pathToFileURL(script).href });
   vi.stubEnv(BUNDLES, import.meta.dirname);

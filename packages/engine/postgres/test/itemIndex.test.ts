@@ -9,6 +9,7 @@ import { openPgLite, PgLiteExecutor } from "../src/connection/pgliteExecutor.ts"
 import { resolveDatabaseOptions } from "../src/options.ts";
 import { PostgresTier } from "../src/postgresTier.ts";
 import { countedPool } from "./support/countedPool.ts";
+import { allRounds } from "../../../../test/rounds.ts";
 
 // The suite of a store's index on PostgreSQL and PGlite, without and with pgvector.
 
@@ -46,10 +47,11 @@ testStoreIndex("PGlite", async () => {
   return (options) => saver.store(options);
 });
 
-testStoreIndex("PGlite with pgvector", async () => {
-  const saver = await embedded(await embeddedFolder(), true);
-  return (options) => saver.store(options);
-});
+if (allRounds)
+  testStoreIndex("PGlite with pgvector", async () => {
+    const saver = await embedded(await embeddedFolder(), true);
+    return (options) => saver.store(options);
+  });
 
 const index = { dims: 64, embeddings: new WordEmbeddings(64), fields: ["text"] };
 

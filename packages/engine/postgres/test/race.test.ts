@@ -81,7 +81,7 @@ test(`async: ${rounds} races of two processes: one moves the head, the other's w
   for (const exit of await race.end()) expect(exit).toMatchObject({ code: 0, signal: null, stderr: "" });
 }, 240_000);
 
-test.each(["sync", "exit"] as const)(
+test.each(inRounds({ few: ["sync"], all: ["sync", "exit"] } as const))(
   "%s: the loser rejects with CheckpointConflictError, and nothing of it is stored",
   async (durability) => {
     const race = await racers(durability);

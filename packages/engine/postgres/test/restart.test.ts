@@ -9,6 +9,7 @@ import { freshDatabase } from "../../../../test/servers/shared.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 import { startDeafProxy, type DeafProxy } from "./support/deafProxy.ts";
 import { linesOf, stepsGraph } from "./support/stepsGraph.ts";
+import { inRounds } from "../../../../test/rounds.ts";
 
 const metadata = { source: "loop", step: 0, parents: {} } as const;
 
@@ -19,50 +20,53 @@ describe.skipIf(!available.postgres)("a server that restarts in the middle of ru
   });
   afterAll(() => server.stop());
 
-  test.each(["fast", "immediate", "kill"] as const)("%s: they finish, and nothing is lost", async (mode) => {
-    const saver = PostgresSaver.fromConnString(server.url, { schema: mode, retryFor: "60s" });
-    await saver.setup();
-    const steps = 30;
-    let restarted = false;
-    let stepsAfter = 0;
-    let waiting = 0;
-    let goOn = (): void => undefined;
-    const restarting = new Promise<void>((resolve) => (goOn = resolve));
-    const graph = stepsGraph(saver, steps, {
-      inStep: async (step) => {
-        if (restarted) stepsAfter += 1;
-        if (step !== 5) return;
-        waiting += 1;
-        await restarting;
-      },
-    });
-    const config = (n: number) => ({
-      configurable: { thread_id: `run ${n}` },
-      durability: n % 2 === 0 ? ("sync" as const) : ("async" as const),
-      recursionLimit: 1000,
-    });
-    const runs = Array.from({ length: 12 }, (_, n) => graph.invoke({ log: [] }, config(n)));
-    // Handled below; a failure before that must not end the test run.
-    for (const run of runs) run.catch(() => undefined);
-    await waitUntil("all runs in a step", () => waiting === runs.length);
-    goOn();
-    if (mode === "kill") {
-      await server.kill();
-      await server.start();
-    } else await server.restart({ mode });
-    restarted = true;
-    for (const [n, run] of runs.entries()) {
-      expect(await run).toEqual({ log: linesOf(steps), step: steps });
-      const { values } = await graph.getState(config(n));
-      expect(values).toEqual({ log: linesOf(steps), step: steps });
-      expect(await saver.conflicts(`run ${n}`)).toEqual([]);
-      let count = 0;
-      for await (const _ of saver.list(at(`run ${n}`))) count += 1;
-      expect(count).toBe(steps + 2);
-    }
-    expect(stepsAfter).toBeGreaterThan(steps);
-    await saver.end();
-  });
+  test.each(inRounds({ few: ["fast", "kill"], all: ["fast", "immediate", "kill"] } as const))(
+    "%s: they finish, and nothing is lost",
+    async (mode) => {
+      const saver = PostgresSaver.fromConnString(server.url, { schema: mode, retryFor: "60s" });
+      await saver.setup();
+      const steps = 30;
+      let restarted = false;
+      let stepsAfter = 0;
+      let waiting = 0;
+      let goOn = (): void => undefined;
+      const restarting = new Promise<void>((resolve) => (goOn = resolve));
+      const graph = stepsGraph(saver, steps, {
+        inStep: async (step) => {
+          if (restarted) stepsAfter += 1;
+          if (step !== 5) return;
+          waiting += 1;
+          await restarting;
+        },
+      });
+      const config = (n: number) => ({
+        configurable: { thread_id: `run ${n}` },
+        durability: n % 2 === 0 ? ("sync" as const) : ("async" as const),
+        recursionLimit: 1000,
+      });
+      const runs = Array.from({ length: 12 }, (_, n) => graph.invoke({ log: [] }, config(n)));
+      // Handled below; a failure before that must not end the test run.
+      for (const run of runs) run.catch(() => undefined);
+      await waitUntil("all runs in a step", () => waiting === runs.length);
+      goOn();
+      if (mode === "kill") {
+        await server.kill();
+        await server.start();
+      } else await server.restart({ mode });
+      restarted = true;
+      for (const [n, run] of runs.entries()) {
+        expect(await run).toEqual({ log: linesOf(steps), step: steps });
+        const { values } = await graph.getState(config(n));
+        expect(values).toEqual({ log: linesOf(steps), step: steps });
+        expect(await saver.conflicts(`run ${n}`)).toEqual([]);
+        let count = 0;
+        for await (const _ of saver.list(at(`run ${n}`))) count += 1;
+        expect(count).toBe(steps + 2);
+      }
+      expect(stepsAfter).toBeGreaterThan(steps);
+      await saver.end();
+    },
+  );
 
   test("a server that stays away is an error that says so, after the time given", async () => {
     const saver = PostgresSaver.fromConnString(server.url, { retryFor: "300ms" });

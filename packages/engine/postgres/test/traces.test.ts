@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { freshDatabase } from "../../../../test/servers/shared.ts";
 import { appendOf, writesOf } from "./group/support/requests.ts";
 import { tracedWhile } from "../../../../test/tracedWhile.ts";
+import { allRounds } from "../../../../test/rounds.ts";
 
 // Events of statements on the channel "stratigraph": a name for metrics, the thread for a search, and the error if one failed.
 
@@ -58,7 +59,7 @@ const works: readonly (readonly [
 
 const kinds: readonly (readonly [string, () => PostgresTier])[] = [
   ["postgres", () => postgres({ url: database.url })],
-  ["pglite", () => pglite()],
+  ...(allRounds ? ([["pglite", () => pglite()]] as const) : []),
 ];
 
 test.each(kinds)("%s: each call has the name of what it does, and its thread", async (name, open) => {

@@ -34,5 +34,5 @@ testTier(
     };
   },
   // A tag is looked for among all threads, so that each of these ids costs the folder as many files as there are ids.
-  { requires: ["tags", "leases", "deleteUnchanged"], every: inRounds({ few: 4, all: 1 }) },
+  { requires: ["tags", "leases", "deleteUnchanged"], every: inRounds({ few: 4, all: 2, soak: 1 }) },
 );

@@ -6,6 +6,7 @@ import { testStore } from "../../../tools/testing/src/store/testStore.ts";
 import { testWorkspaceTier } from "../../../tools/testing/src/store/testWorkspaceTier.ts";
 import { testStoreIndex } from "../../../tools/testing/src/store/testStoreIndex.ts";
 import { createCheckpointer } from "../src/createCheckpointer.ts";
+import { allRounds } from "../../../../test/rounds.ts";
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 let stack: TierSaver;
@@ -26,9 +27,11 @@ afterAll(async () => {
 
 testStore("a stack", async () => ({ store: stack.store(), other: alone.store() }));
 
-testWorkspaceTier("a stack", async () => ({ tier: stack.tier, other: alone.tier }));
-
-testStoreIndex("a stack", async () => (options) => stack.store(options));
+// With few rounds its tiers alone, in their own packages.
+if (allRounds) {
+  testWorkspaceTier("a stack", async () => ({ tier: stack.tier, other: alone.tier }));
+  testStoreIndex("a stack", async () => (options) => stack.store(options));
+}
 
 test("a store on a folder is there when it is opened again, and closes what it opened", async () => {
   const folder = await embeddedFolder();

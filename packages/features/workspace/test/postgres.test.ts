@@ -4,6 +4,7 @@ import { TierStack } from "@stratigraph/tiered";
 import { afterAll, beforeAll } from "vitest";
 import { embeddedFolder, freshDatabase } from "../../../../test/servers/shared.ts";
 import { testWorkspace } from "./suite.ts";
+import { allRounds } from "../../../../test/rounds.ts";
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 const savers: TierSaver[] = [];
@@ -26,12 +27,13 @@ async function opened(schema: string): Promise<PostgresSaver> {
 
 testWorkspace("PostgreSQL", async () => ({ saver: await opened("alone"), other: await opened("alone") }));
 
-testWorkspace("PGlite", async () => {
-  const saver = PostgresSaver.embedded(await embeddedFolder());
-  savers.push(saver);
-  await saver.setup();
-  return { saver, other: saver };
-});
+if (allRounds)
+  testWorkspace("PGlite", async () => {
+    const saver = PostgresSaver.embedded(await embeddedFolder());
+    savers.push(saver);
+    await saver.setup();
+    return { saver, other: saver };
+  });
 
 testWorkspace("a stack", async () => {
   const stacked = async (): Promise<TierSaver> => {

@@ -7,6 +7,7 @@ import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import { suspend } from "../../../../test/servers/suspend.ts";
 import { createWorkspace, type Workspace } from "../src/index.ts";
 import type { Orders, Said, Storage } from "./processes.ts";
+import { allRounds } from "../../../../test/rounds.ts";
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 const redis = await sharedRedis();
@@ -49,7 +50,9 @@ const range = (from: number, to: number): number[] =>
 const storages: readonly (readonly [string, () => Storage])[] = [
   ["PostgreSQL", () => ({ postgres: database.url })],
   ["Redis", () => ({ redis: `${redis.url}?prefix=${redis.prefix}alone:` })],
-  ["a stack", () => ({ hot: `${redis.url}?prefix=${redis.prefix}hot:`, warm: database.url })],
+  ...(allRounds
+    ? ([["a stack", () => ({ hot: `${redis.url}?prefix=${redis.prefix}hot:`, warm: database.url })]] as const)
+    : []),
 ];
 
 describe.each(storages)("processes on %s", (kind, config) => {

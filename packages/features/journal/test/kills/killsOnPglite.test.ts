@@ -4,7 +4,7 @@ import { points, type Point } from "./message.ts";
 import { testKills } from "./testKills.ts";
 
 testKills("PGlite", {
-  rounds: inRounds({ few: 1, all: 2 }),
+  rounds: inRounds({ few: 1, all: 1, soak: 4 }),
   durabilities: inRounds({ few: ["async"], all: ["async", "sync"] }),
   dieAt: inRounds<readonly Point[]>({
     few: ["after the claim", "after the effect", "before put"],

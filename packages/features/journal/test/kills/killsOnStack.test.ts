@@ -3,7 +3,7 @@ import { freshDatabase, sharedRedis } from "../../../../../test/servers/shared.t
 import { testKills } from "./testKills.ts";
 
 testKills("redis>postgres", {
-  rounds: inRounds({ few: 1, all: 6, soak: 20 }),
+  rounds: inRounds({ few: 1, all: 4, soak: 20 }),
   durabilities: inRounds({ few: ["sync"], all: ["async", "sync"] }),
   atOnce: 3,
   open: async () => {

@@ -8,6 +8,7 @@ import { asking, chat, human, nested, on } from "../../../../features/branch/tes
 import { rendered, run } from "./support/run.ts";
 import { testContext } from "./support/testContext.ts";
 import { longThread, putValues } from "./support/threads.ts";
+import { allRounds } from "../../../../../test/rounds.ts";
 
 interface Row {
   readonly checkpoint: string;
@@ -84,7 +85,7 @@ test("pages join to the same tree as one page, and short ids resolve", async () 
     expect(await run("show", { at: `ada@${short}` }, testContext(saver))).toMatchObject({ checkpoint });
 });
 
-test("a page of 20,000 checkpoints reads a page", async () => {
+test.runIf(allRounds)("a page of 20,000 checkpoints reads a page", async () => {
   const tier = new FaultyTier(new MemoryTier());
   const saver = new TierSaver(tier);
   const ids = await longThread(saver, "long", 20_000);

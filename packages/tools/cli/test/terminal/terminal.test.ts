@@ -8,6 +8,7 @@ import { createCheckpointer } from "stratigraph";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freshDatabase } from "../../../../../test/servers/shared.ts";
 import { spawnCli, spawnOnTerminal } from "./support/spawnCli.ts";
+import { allRounds } from "../../../../../test/rounds.ts";
 
 // The command line as a process: on a real terminal, where questions are asked, and with signals and pipes that break.
 
@@ -76,7 +77,7 @@ test("init asks where checkpoints are to be kept, and suggests what the environm
   await rm(folder, { recursive: true });
 });
 
-test("a shell completes commands, options and choices", async () => {
+test.runIf(allRounds)("a shell completes commands, options and choices", async () => {
   const said = async (...args: string[]) => {
     const running = spawnCli(args);
     expect(await running.ended).toMatchObject({ code: 0 });

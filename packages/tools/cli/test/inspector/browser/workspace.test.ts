@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { inspecting } from "./support/inspecting.ts";
 import { settled } from "./support/settled.ts";
 import { openTab } from "./support/tab.ts";
+import { allRounds } from "../../../../../../test/rounds.ts";
 
 test("a workspace: items, the history of one with author and reason, and a log that goes on by itself", async () => {
   const saver = new MemorySaver();
@@ -37,61 +38,66 @@ test("a workspace: items, the history of one with author and reason, and a log t
   await expect.poll(() => log.getByRole("row").count()).toBe(3);
 });
 
-test("two versions are compared from the log, the history and by address; items are shown as they were", async () => {
-  const saver = new MemorySaver();
-  const name = `100% "it's" 🚲 <b onclick=pwned=1> ${"long ".repeat(40)}end`;
-  const key = `/notes "a'b" % 🐢 ${"long".repeat(40)}`;
-  const trip = createWorkspace(saver, name, { agent: "planner" });
-  const text = (end: string): string => `${"same ".repeat(100_000)}${end}${" same".repeat(100_000)}`;
-  const first = await trip.put(["files"], key, { text: text("Bern") });
-  await trip.put(["plan"], "budget", { euros: 900 });
-  await trip.put(["files"], key, { text: text("Rome") });
-  if (!first.ok) throw new Error("it was to be written");
-  const { version } = first;
-  const { at, url } = await inspecting(saver);
-  const page = await openTab(at("/workspaces"));
-  await page.getByRole("link", { name: "100%" }).click();
-  await page.getByRole("heading", { level: 1, name: "100%" }).waitFor();
-  // By keys alone: the log, the oldest change marked, the newest compared with it.
-  // The heading is there before the page listens to keys.
-  const isLog = async (): Promise<boolean> => {
-    await page.keyboard.press("2");
-    return new URL(page.url()).search.includes("tab=log");
-  };
-  await expect.poll(isLog).toBe(true);
-  await page.getByRole("button", { name: `Mark version ${version}`, exact: true }).press("Enter");
-  await page.getByRole("link", { name: `With ${version} from version ${version + 2}` }).press("Enter");
-  const changes = page.getByRole("main");
-  await changes.getByText("Rome").first().waitFor();
-  await changes.getByText("Bern").first().waitFor();
-  expect(new URL(page.url()).search).toBe(`?tab=diff&from=${version}&to=${version + 2}`);
-  expect(await page.evaluate<string>("document.activeElement.tagName")).toBe("H1");
-  const seen = await changes.textContent();
-  await page.reload();
-  await settled(page);
-  expect(await changes.textContent()).toBe(seen);
-  expect(await changes.getByRole("heading", { level: 3 }).allTextContents()).toEqual([
-    expect.stringContaining("🐢"),
-    "plan.budget",
-  ]);
-  // What the page was asked for is what the command asks for.
-  await page.getByRole("button", { name: "Copy" }).click();
-  await page.getByText(`--from ${version} --to ${version + 2}`).waitFor();
-  await page.keyboard.press("Escape");
-  await page.getByRole("link", { name: `version ${version}`, exact: true }).click();
-  await page.getByText(`As of version ${version}.`).waitFor();
-  expect(await page.getByRole("table", { name: "Items" }).getByRole("row").count()).toBe(2);
-  await page.getByRole("button", { name: "notes" }).click();
-  await page.getByRole("link", { name: `Diff of version ${version + 2}` }).click();
-  await page.getByText("Rome").first().waitFor();
-  expect(new URL(page.url()).searchParams.get("from")).toBe(String(version + 1));
-  expect(await changes.getByRole("heading", { level: 3 }).count()).toBe(1);
-  await page.setViewportSize({ width: 400, height: 700 });
-  await settled(page);
-  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(400);
-  await page.goto(new URL(`/w/${encodeURIComponent(name)}?tab=diff&from=${version}&to=${version}`, url).href);
-  await page.getByText("No difference").waitFor();
-});
+test.runIf(allRounds)(
+  "two versions are compared from the log, the history and by address; items are shown as they were",
+  async () => {
+    const saver = new MemorySaver();
+    const name = `100% "it's" 🚲 <b onclick=pwned=1> ${"long ".repeat(40)}end`;
+    const key = `/notes "a'b" % 🐢 ${"long".repeat(40)}`;
+    const trip = createWorkspace(saver, name, { agent: "planner" });
+    const text = (end: string): string => `${"same ".repeat(100_000)}${end}${" same".repeat(100_000)}`;
+    const first = await trip.put(["files"], key, { text: text("Bern") });
+    await trip.put(["plan"], "budget", { euros: 900 });
+    await trip.put(["files"], key, { text: text("Rome") });
+    if (!first.ok) throw new Error("it was to be written");
+    const { version } = first;
+    const { at, url } = await inspecting(saver);
+    const page = await openTab(at("/workspaces"));
+    await page.getByRole("link", { name: "100%" }).click();
+    await page.getByRole("heading", { level: 1, name: "100%" }).waitFor();
+    // By keys alone: the log, the oldest change marked, the newest compared with it.
+    // The heading is there before the page listens to keys.
+    const isLog = async (): Promise<boolean> => {
+      await page.keyboard.press("2");
+      return new URL(page.url()).search.includes("tab=log");
+    };
+    await expect.poll(isLog).toBe(true);
+    await page.getByRole("button", { name: `Mark version ${version}`, exact: true }).press("Enter");
+    await page.getByRole("link", { name: `With ${version} from version ${version + 2}` }).press("Enter");
+    const changes = page.getByRole("main");
+    await changes.getByText("Rome").first().waitFor();
+    await changes.getByText("Bern").first().waitFor();
+    expect(new URL(page.url()).search).toBe(`?tab=diff&from=${version}&to=${version + 2}`);
+    expect(await page.evaluate<string>("document.activeElement.tagName")).toBe("H1");
+    const seen = await changes.textContent();
+    await page.reload();
+    await settled(page);
+    expect(await changes.textContent()).toBe(seen);
+    expect(await changes.getByRole("heading", { level: 3 }).allTextContents()).toEqual([
+      expect.stringContaining("🐢"),
+      "plan.budget",
+    ]);
+    // What the page was asked for is what the command asks for.
+    await page.getByRole("button", { name: "Copy" }).click();
+    await page.getByText(`--from ${version} --to ${version + 2}`).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: `version ${version}`, exact: true }).click();
+    await page.getByText(`As of version ${version}.`).waitFor();
+    expect(await page.getByRole("table", { name: "Items" }).getByRole("row").count()).toBe(2);
+    await page.getByRole("button", { name: "notes" }).click();
+    await page.getByRole("link", { name: `Diff of version ${version + 2}` }).click();
+    await page.getByText("Rome").first().waitFor();
+    expect(new URL(page.url()).searchParams.get("from")).toBe(String(version + 1));
+    expect(await changes.getByRole("heading", { level: 3 }).count()).toBe(1);
+    await page.setViewportSize({ width: 400, height: 700 });
+    await settled(page);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(400);
+    await page.goto(
+      new URL(`/w/${encodeURIComponent(name)}?tab=diff&from=${version}&to=${version}`, url).href,
+    );
+    await page.getByText("No difference").waitFor();
+  },
+);
 
 test("who holds which lock is shown while it is held", async () => {
   const saver = new MemorySaver();
@@ -149,24 +155,27 @@ test("what changes before the page follows is shown, too", async () => {
   await page.getByRole("button", { name: "plan.budget" }).waitFor();
 });
 
-test("a page of many items grows on request; a wrong moment is told with what to write", async () => {
-  const saver = new MemorySaver();
-  const trip = createWorkspace(saver, "trip");
-  const put = (n: number) => ({ put: { namespace: ["plan"], key: `k${n}`, value: { n } } });
-  for (let n = 0; n < 10; n += 1)
-    await trip.transact(Array.from({ length: 100 }, (_, i) => put(100 * n + i)) as never);
-  const { at } = await inspecting(saver);
-  const page = await openTab(at("/w/trip"), { expected: [/status of 400/] });
-  const rows = page.getByRole("table", { name: "Items" }).getByRole("row");
-  for (const count of [100, 300, 900, 1000]) {
-    await expect.poll(() => rows.count()).toBe(count + 1);
-    if (count < 1000) await page.getByRole("button", { name: "Show more" }).click();
-  }
-  await page.getByRole("button", { name: "Show more" }).waitFor({ state: "hidden" });
-  await page.getByRole("searchbox", { name: "As of" }).fill("yesterday");
-  await page.keyboard.press("Enter");
-  await page.getByRole("alert").getByText("write a version, or a time as in ISO 8601").waitFor();
-});
+test.runIf(allRounds)(
+  "a page of many items grows on request; a wrong moment is told with what to write",
+  async () => {
+    const saver = new MemorySaver();
+    const trip = createWorkspace(saver, "trip");
+    const put = (n: number) => ({ put: { namespace: ["plan"], key: `k${n}`, value: { n } } });
+    for (let n = 0; n < 10; n += 1)
+      await trip.transact(Array.from({ length: 100 }, (_, i) => put(100 * n + i)) as never);
+    const { at } = await inspecting(saver);
+    const page = await openTab(at("/w/trip"), { expected: [/status of 400/] });
+    const rows = page.getByRole("table", { name: "Items" }).getByRole("row");
+    for (const count of [100, 300, 900, 1000]) {
+      await expect.poll(() => rows.count()).toBe(count + 1);
+      if (count < 1000) await page.getByRole("button", { name: "Show more" }).click();
+    }
+    await page.getByRole("button", { name: "Show more" }).waitFor({ state: "hidden" });
+    await page.getByRole("searchbox", { name: "As of" }).fill("yesterday");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("write a version, or a time as in ISO 8601").waitFor();
+  },
+);
 
 test("what is redacted is in no part of a workspace, and comes with no change", async () => {
   const saver = new MemorySaver();
