@@ -235,4 +235,22 @@ export const operationsMutants: readonly Mutant[] = [
     tests: ["packages/tools/cli/test/operations/verify/stories.test.ts"],
     name: "13: ",
   },
+  {
+    id: "sa01",
+    kind: "guard",
+    what: "subagents that were called by one message are all told to be run for its first call",
+    file: "packages/tools/cli/src/operations/read/subgraphs.ts",
+    find: "sends.findIndex((_, index) => idOf(index) === task)",
+    replace: 'sends.findIndex((_, index) => idOf(index) !== "")',
+    tests: ["packages/tools/cli/test/operations/subagents.test.ts"],
+  },
+  {
+    id: "sa02",
+    kind: "guard",
+    what: "of several subagents of one name, the first that is found is shown",
+    file: "packages/tools/cli/src/operations/read/subagents.ts",
+    find: "  if (found.length === 1) return found[0]!;",
+    replace: "  if (found.length > 0) return found[0]!;",
+    tests: ["packages/tools/cli/test/operations/subagents.test.ts"],
+  },
 ];

@@ -46,6 +46,7 @@ const inputs: Readonly<Record<string, readonly object[]>> = {
   glance: [{ threads: ["old", "young"] }],
   history: [{ thread: "old" }, { thread: "young" }],
   show: [{ at: "old" }, { at: "young" }, { at: "old", channel: "messages" }],
+  subagents: [{ thread: "old" }],
   writes: [{ at: "old" }],
   diff: [{ from: "old", to: "young" }],
   blame: [{ at: "old", path: "messages[0].content" }],

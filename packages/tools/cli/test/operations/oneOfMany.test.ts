@@ -101,7 +101,7 @@ test("an import of threads of which one can't be stored ends with an error", asy
 test("every operation that may go through several threads is here", () => {
   const isOfMany = ({ args = [], input }: (typeof operations)[number]): boolean =>
     args.includes("threads") || (args.includes("thread") && "cursor" in input.shape);
-  const known = [...expected.map(([name]) => name), "stats", "history", "calls"];
+  const known = [...expected.map(([name]) => name), "stats", "history", "calls", "subagents"];
   const missing = operations
     .filter(isOfMany)
     .map(({ name }) => name)

@@ -4,7 +4,7 @@ import type { TierSaver } from "@stratigraph/core";
 import { decodeCursor, encodeCursor, outlineOf } from "@stratigraph/core/internal";
 import type { Namespace } from "@stratigraph/core/tier";
 import { z } from "zod";
-import { table } from "../render/columns.ts";
+import { shown, table } from "../render/columns.ts";
 import { bytesText, timeText } from "../render/units.ts";
 import { waitsText } from "../render/words.ts";
 import { resolvePoint } from "../table/address.ts";
@@ -149,7 +149,7 @@ export const history = operation({
       ...next,
     };
   },
-  *render({ thread, origin, items, lanes, missing, forksCut, cursor }) {
+  *render({ thread, origin, items, lanes, namespaces = [], missing, forksCut, cursor }) {
     if (items.length === 0 && cursor === undefined) {
       yield `No checkpoints of ${JSON.stringify(thread)} are here.`;
       return;
@@ -162,6 +162,10 @@ export const history = operation({
     });
     yield* table(headings, rows);
     for (const tier of missing) yield `The tier ${tier} didn't answer: what it holds isn't shown.`;
+    if (namespaces.length > 0) {
+      yield `Namespaces of subgraphs; "stratigraph subagents" tells more of each:`;
+      for (const each of namespaces) yield `  ${shown(each)}`;
+    }
     if (forksCut) yield `Only ${mostForks} forks were looked at.`;
     if (cursor !== undefined) yield `More with --cursor ${cursor}`;
   },

@@ -16,6 +16,9 @@ export interface Opened {
   readonly body: DecodedBody;
 }
 
+/** A checkpoint of a listing without its values. */
+export type ListedHead = Pick<ListedCheckpoint, "record" | "writes" | "head">;
+
 /** A checkpoint without its values, decoded. */
 export interface OpenedRecord extends Opened {
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -64,7 +67,7 @@ export class Records {
 /** Decodes a record's header and metadata. @throws CorruptionError */
 export async function openRecord(
   saver: TierSaver,
-  { record, writes, head }: ListedCheckpoint,
+  { record, writes, head }: ListedHead,
 ): Promise<OpenedRecord> {
   const body = await saver.coder.decodeBody(record);
   const metadata = (await saver.coder.metadata(record, body)) as unknown as Record<string, unknown>;

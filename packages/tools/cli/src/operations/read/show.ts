@@ -3,7 +3,7 @@ import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { bytesText, timeText } from "../render/units.ts";
 import { resolvePoint } from "../table/address.ts";
-import { fields, maxBytes, mostBytes } from "../table/fields.ts";
+import { fields, flag, maxBytes, mostBytes } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { hasCut, shares } from "../values/cut.ts";
 import { parsePath, wrongPath } from "../values/path.ts";
@@ -13,6 +13,7 @@ import { clipped, inlineText, valueLines } from "../values/text.ts";
 import { parsedValue, partOf, shownValue, valueView, viewOf, type Shown } from "../values/view.ts";
 import type { ParsedValues } from "../values/parsedValues.ts";
 import { dueNodes } from "./nextNodes.ts";
+import { subagent, subagentLines, subagentsFrom } from "./subagents.ts";
 import { waits, waitsAt } from "./waitsAt.ts";
 import { shownWrites, taskWrite, type ShownWrite } from "./shownWrites.ts";
 
@@ -51,6 +52,10 @@ const output = z.object({
     }),
   ),
   writes: z.array(taskWrite).describe("Pending writes: what tasks of the next step wrote so far."),
+  subagents: z
+    .array(subagent)
+    .optional()
+    .describe("The subgraphs that the next step ran, if asked for: see the operation subagents."),
 });
 
 type Output = z.output<typeof output>;
@@ -78,12 +83,13 @@ export const show = operation({
       .describe(
         "Only this part of the channel's value: [3].content, [-1], [10:20], .user.name. Needs channel.",
       ),
+    subagents: flag("Also tell which subgraphs the next step ran: subagents, for example."),
     maxBytes: maxBytes(
       "How much of the values to show in all, in bytes. What is longer is cut, in equal shares.",
     ),
   }),
   output,
-  async run({ at, namespace, checkpoint, channel, path, maxBytes }, context) {
+  async run({ at, namespace, checkpoint, channel, path, subagents, maxBytes }, context) {
     if (path !== undefined && channel === undefined) throw wrongPath(path, "Name the channel, too.");
     const saver = await context.saver();
     const redaction = new Redaction(context.redact);
@@ -118,12 +124,18 @@ export const show = operation({
         ...rest,
         ...view(shown, shownChannels.length + n),
       })),
+      ...(subagents ? { subagents: await subagentsFrom(saver, point.at, redaction) } : {}),
     };
   },
   *render(found) {
     yield* headLines(found);
     const { channels, writes } = found;
     yield* valuesOf(found);
+    if (found.subagents !== undefined && found.subagents.length > 0) {
+      yield "";
+      yield "THE NEXT STEP RAN";
+      yield* subagentLines(found.subagents);
+    }
     const all = [...channels, ...writes, found.metadata];
     if (!all.some(({ value }) => hasCut(value))) return;
     const bytes = all.reduce((sum, each) => sum + each.bytes, 0);

@@ -27,6 +27,7 @@ import { history } from "../read/history.ts";
 import { keys } from "../read/keys.ts";
 import { show } from "../read/show.ts";
 import { stats } from "../read/stats.ts";
+import { subagents } from "../read/subagents.ts";
 import { threads } from "../read/threads.ts";
 import { writes } from "../read/writes.ts";
 import { run } from "../run/run.ts";
@@ -53,6 +54,7 @@ const all = [
   glance,
   history,
   show,
+  subagents,
   writes,
   diff,
   blame,
