@@ -8,6 +8,7 @@ import {
   type Outline,
 } from "@stratigraph/core/internal";
 import { threadExists, type Address, type ForkRequest } from "@stratigraph/core/tier";
+import { beforeMessage, checkMessage } from "./beforeMessage.ts";
 import { checkChoice } from "./checkChoice.ts";
 import { checkId, checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
@@ -28,6 +29,12 @@ export interface ForkOptions {
    * its calls anew, and pays again where the source paid.
    */
   readonly calls?: "inherit" | "none" | undefined;
+  /**
+   * The id of a message: the fork begins just before it, at the parent of the checkpoint in whose state it first stands. What a UI's "edit
+   * this message" asks for: invoke the fork with the edited one. Of a message that came as input, that checkpoint still holds the input:
+   * new input takes its place, and `invoke(null)` would send it as it was. Default: the fork begins at the point itself.
+   */
+  readonly message?: string | undefined;
 }
 
 /** A new thread that continues from another thread's checkpoint. */
@@ -59,16 +66,15 @@ interface ResolvedForkPoint extends ForkPoint {
  * tasks that didn't interrupt run again.
  *
  * @param from a point; a thread id stands for the thread's head
- * @throws NotFoundError; StratigraphError "THREAD_EXISTS" if `to` already has checkpoints; EvictedError, CorruptionError,
+ * @throws NotFoundError, also if there is no such message; StratigraphError "THREAD_EXISTS" if `to` already has checkpoints; EvictedError, CorruptionError,
  * InvalidOptionError, InvalidAddressError
  */
 export async function fork(saver: TierSaver, from: string | Point, options: ForkOptions = {}): Promise<Fork> {
   checkSaver("fork", saver);
   const point = checkPoint("from", from);
-  checkOptions<ForkOptions>("fork", options, { to: true, history: true, calls: true }, forkAdvice);
+  checkOptions<ForkOptions>("fork", options, { to: true, ...names }, forkAdvice);
   const { to = crypto.randomUUID() } = options;
-  const extent = extentOf(options);
-  const [made] = await forkAll(saver, point, [checkId("to", to)], extent);
+  const [made] = await forkAll(saver, point, [checkId("to", to)], options);
   return made!;
 }
 
@@ -85,14 +91,23 @@ export async function forkMany(
 ): Promise<Fork[]> {
   checkSaver("forkMany", saver);
   const point = checkPoint("from", from);
-  const names = namesOf(to);
+  const ids = namesOf(to);
   const advice = { ...forkAdvice, to: "Pass the ids of the new threads as the third argument." };
-  checkOptions<Omit<ForkOptions, "to">>("forkMany", options, { history: true, calls: true }, advice);
-  return await forkAll(saver, point, names, extentOf(options));
+  checkOptions<Omit<ForkOptions, "to">>("forkMany", options, names, advice);
+  return await forkAll(saver, point, ids, options);
 }
 
+const names = { history: true, calls: true, message: true } as const;
+
 const target = 'The new thread is named by the option "to".';
-const forkAdvice = { name: target, threadId: target, id: target };
+const messageAdvice = 'The id of a message is the option "message".';
+const forkAdvice = {
+  name: target,
+  threadId: target,
+  id: target,
+  messageId: messageAdvice,
+  beforeMessage: messageAdvice,
+};
 
 /** @throws InvalidOptionError */
 function extentOf({ history = "needed", calls = "inherit" }: ForkOptions): ForkExtent {
@@ -129,9 +144,14 @@ async function forkAll(
   saver: TierSaver,
   from: Point,
   names: readonly string[],
-  extent: ForkExtent,
+  options: Omit<ForkOptions, "to">,
 ): Promise<Fork[]> {
-  const source = await resolveForkPoint(saver, from);
+  const extent = extentOf(options);
+  const message = options.message === undefined ? undefined : checkMessage(options.message);
+  const source = await resolveForkPoint(
+    saver,
+    message === undefined ? from : await beforeMessage(saver, from, message),
+  );
   const [tips, { lineage }] = await Promise.all([
     forkTips(saver, source, source.outline, extent),
     source.reflog,

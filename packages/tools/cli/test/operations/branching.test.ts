@@ -71,6 +71,19 @@ describe.each(savers)("fork, merge, promote and undo on %s", (_name, open) => {
     await expect(ran("fork", { at: "nobody" }, saver)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
+  test("a fork from just before a message", async () => {
+    await say("said", "one");
+    await chat(saver).invoke({ messages: [human("two", "second")] }, on("said"));
+    const input = { at: "said", to: "said-edited", message: "second" };
+    const planned = await ran<Forked>("fork", { ...input, dryRun: true }, saver);
+    const made = await ran<Forked>("fork", input, saver);
+    expect(made.output.from).toEqual({ ...planned.output.from, wasHead: false });
+    expect(textOf((await values("said-edited")).messages)).toEqual(["one", "re: one"]);
+    await expect(ran("fork", { at: "said", message: "third" }, saver)).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+  });
+
   test("conflicts are listed, answered one by one, and the thread goes on", async () => {
     const [mine, yours] = await parted("m");
     const before = await head(mine);

@@ -1,4 +1,5 @@
 import type { ForkOptions } from "@stratigraph/branch";
+import { beforeMessage } from "@stratigraph/branch/internal";
 import { InvalidOptionError } from "@stratigraph/core";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
@@ -23,6 +24,7 @@ export const fork = operation({
     "stratigraph fork ada ada-copy",
     "stratigraph fork ada@head~3 retry",
     "stratigraph fork ada@step:12 --count 5",
+    "stratigraph fork ada ada-edited --message msg-1",
     "stratigraph fork ada@head~1 --what-if --channel title --value '\"Trip to Bern\"'",
   ],
   input: z.object({
@@ -36,6 +38,11 @@ export const fork = operation({
       .optional()
       .describe("How many threads with random ids, in the place of `to`."),
     whatIf: flag("Name the new thread after its source: ada/what-if-1, or the next number that is free."),
+    message: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("The id of a message: begin just before it first stands in the state."),
     history: z
       .enum(["needed", "full"])
       .default("needed")
@@ -96,16 +103,31 @@ export const fork = operation({
     next: z.array(z.string()).describe("Nodes that run next in the new thread."),
   }),
   async run(input, context) {
-    const { to, count, whatIf, history, calls, channel, value, path, create, asNode, graph, dryRun } = input;
+    const {
+      to,
+      count,
+      whatIf,
+      message,
+      history,
+      calls,
+      channel,
+      value,
+      path,
+      create,
+      asNode,
+      graph,
+      dryRun,
+    } = input;
     refuseContrary(input);
     const saver = await context.saver();
-    const point = await resolvePoint(saver, input);
+    const named = await resolvePoint(saver, input);
+    const point = message === undefined ? named : await beforeMessage(saver, named, message);
     const state = await State.read(saver, point);
     const edit =
       channel === undefined || value === undefined
         ? undefined
         : await plannedEdit(context, state, { channel, value, path, graph, create });
-    const options: Omit<Complete<ForkOptions>, "to"> = { history, calls };
+    const options: Omit<Complete<ForkOptions>, "to" | "message"> = { history, calls };
     const wanted: WantedFork = {
       point,
       to: whatIf ? "what-if" : to.length > 0 ? to : (count ?? 1),

@@ -12,7 +12,7 @@ export interface WantedFork {
   readonly point: Address;
   /** Ids of the new threads, or how many to make; "what-if": one thread, named after its source. */
   readonly to: readonly string[] | number | "what-if";
-  readonly options: Omit<Complete<ForkOptions>, "to">;
+  readonly options: Omit<Complete<ForkOptions>, "to" | "message">;
   /** New values of channels, set without their reducers. */
   readonly values: Readonly<Record<string, unknown>>;
   /** The node that counts as their writer: the nodes after it run next. */
