@@ -20,7 +20,7 @@ const LAYERS: Record<string, string[]> = {
   migrate: ["core"],
   journal: ["core", "branch"],
   workspace: ["core", "branch", "journal"],
-  "cli/operations": ["core", "branch", "journal", "migrate", "workspace"],
+  "cli/operations": ["core", "branch", "journal", "migrate", "service", "workspace"],
   "cli/serving": ["core", "cli/operations"],
   "cli/mcp": ["core", "branch", "journal", "workspace", "cli/operations", "cli/serving", "stratigraph"],
   "cli/inspector": ["core", "cli/mcp", "cli/operations", "cli/serving"],

@@ -216,8 +216,8 @@ export const mcp: readonly Mutant[] = [
     id: "mcp26",
     what: "a node's second question is lost",
     file: "packages/tools/cli/src/operations/run/openInterrupts.ts",
-    find: "waiting?.has(id) ?? state.next.includes(name)",
-    replace: "state.next.includes(name)",
+    find: "pending?.waits(task) ?? state.next.includes(task.name)",
+    replace: "state.next.includes(task.name)",
   },
   {
     kind: "guard",

@@ -74,8 +74,8 @@ export const operationsMutants: readonly Mutant[] = [
     kind: "guard",
     what: "an answer to a question that no longer waits becomes the value of the one that does",
     file: "packages/tools/cli/src/operations/run/interrupts.ts",
-    find: "keys.every((key) => ids.has(key) || idForm.test(key))",
-    replace: "keys.every((key) => ids.has(key))",
+    find: "if (unknown.length > 0) throw notWaiting(threadId, waiting, unknown);",
+    replace: "if (unknown.length > 0) return [];",
     tests: ["packages/tools/cli/test/operations/run/run.test.ts"],
   },
   {

@@ -15,6 +15,7 @@ export type ErrorCode =
   | "NEWER_FORMAT"
   | "SERIALIZATION"
   | "NOT_FOUND"
+  | "NOT_WAITING"
   | "EVICTED"
   | "UNAVAILABLE"
   | "NOT_SET_UP"

@@ -7,6 +7,7 @@ import type {
   BlobInfo,
   KeyCheckKeeper,
   ListedCheckpoint,
+  LockKeeper,
   ListQuery,
   MaybeAddress,
   Peek,
@@ -18,7 +19,7 @@ import type {
 
 /**
  * A part of a tier: the threads whose ids begin with one of some texts. Of others it knows nothing, and writes to none. It has no parts
- * that aren't about single threads, except those that compare keys.
+ * that aren't about single threads, except those that compare keys, and locks, whose names are hashes.
  */
 export class ScopedTier implements Tier {
   readonly name: string;
@@ -29,6 +30,8 @@ export class ScopedTier implements Tier {
   readonly threadTags?: ThreadTagger["threadTags"];
   readonly keyChecks?: KeyCheckKeeper["keyChecks"];
   readonly claimKeyCheck?: KeyCheckKeeper["claimKeyCheck"];
+  readonly lock?: LockKeeper["lock"];
+  readonly unlock?: LockKeeper["unlock"];
   readonly #tier: Tier;
   readonly #prefixes: readonly string[];
 
@@ -38,8 +41,8 @@ export class ScopedTier implements Tier {
     this.name = tier.name;
     this.maxBytes = tier.maxBytes;
     this.peeksRecords = tier.peeksRecords;
-    const { tagThread, untagThread, threadTags, keyChecks, claimKeyCheck } = tier as Tier &
-      Partial<ThreadTagger & KeyCheckKeeper>;
+    const { tagThread, untagThread, threadTags, keyChecks, claimKeyCheck, lock, unlock } = tier as Tier &
+      Partial<ThreadTagger & KeyCheckKeeper & LockKeeper>;
     if (tagThread !== undefined && untagThread !== undefined && threadTags !== undefined) {
       this.tagThread = (id, tags) => tagThread.call(tier, this.#own(id), tags);
       this.untagThread = (id, tags) => untagThread.call(tier, this.#own(id), tags);
@@ -48,6 +51,10 @@ export class ScopedTier implements Tier {
     if (keyChecks !== undefined && claimKeyCheck !== undefined) {
       this.keyChecks = (names) => keyChecks.call(tier, names);
       this.claimKeyCheck = (name, value) => claimKeyCheck.call(tier, name, value);
+    }
+    if (lock !== undefined && unlock !== undefined) {
+      this.lock = (name, holder, forMs) => lock.call(tier, name, holder, forMs);
+      this.unlock = (name, holder) => unlock.call(tier, name, holder);
     }
   }
 

@@ -19,7 +19,7 @@ const mostResultBytes = 400_000;
 
 /** Inputs that a client can't give: a person answers a question, and no model for them, nor does it step over the node that asks. */
 const withheld: Readonly<Record<string, readonly string[]>> = {
-  run: ["resume"],
+  run: ["resume", "unchecked"],
   fork: ["asNode"],
   set: ["asNode"],
 };

@@ -18,6 +18,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   MERGE_CONFLICT: 409,
   MERGE_REFUSED: 409,
   MISCONFIGURED: 409,
+  NOT_WAITING: 409,
   STALE_READ: 409,
   THREAD_BUSY: 409,
   THREAD_EXISTS: 409,

@@ -1,6 +1,8 @@
-import { StratigraphError } from "@stratigraph/core";
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
 import type { LiveEvents } from "./liveEvents.ts";
-import type { RunnableGraph, StateLike } from "./runnableGraph.ts";
+import { notWaiting } from "./interrupts.ts";
+import { openInterrupts } from "./openInterrupts.ts";
+import { ResumeCommand, type RunnableGraph, type StateLike } from "./runnableGraph.ts";
 
 /** Why a run paused although something is due. */
 export type Pause = "steps" | "breakpoint" | "stopped" | "timeout" | "limit";
@@ -15,6 +17,7 @@ export interface Ended {
 /** What is to be run. */
 export interface Execution {
   readonly graph: RunnableGraph;
+  readonly saver: TierSaver;
   readonly threadId: string;
   /** Input, an answer, or null to go on. */
   readonly input: unknown;
@@ -29,7 +32,7 @@ export interface Execution {
 /**
  * Runs a graph at the head of a thread, and says how it ended. Each checkpoint is stored before the next step begins. So a stopped
  * run can go on from there, and a run whose thread somebody else moved is refused.
- * @throws StratigraphError of the storage; errors of nodes are in the result
+ * @throws StratigraphError of the storage, and "NOT_WAITING"; errors of nodes are in the result
  */
 export async function execute(execution: Execution): Promise<Ended> {
   const { graph, threadId, steps, signal, timeoutMs, live } = execution;
@@ -45,6 +48,12 @@ export async function execute(execution: Execution): Promise<Ended> {
       return { state, pause: signal.aborted ? "stopped" : "timeout", error: undefined };
     if (error !== undefined && nameOf(error) === "GraphRecursionError")
       return { state, pause: "limit", error: undefined };
+    if (error !== undefined && nameOf(error) === "UnknownInterruptError")
+      throw notWaiting(
+        threadId,
+        (await openInterrupts(execution.saver, state)).map(({ id }) => id),
+        (error as { readonly interruptIds?: readonly string[] }).interruptIds,
+      );
     if (error !== undefined && isOfStorage(error, state, live)) throw error;
     const waits = state.tasks.some(
       ({ name, interrupts, result }) =>
@@ -67,7 +76,11 @@ async function pass({
   live,
 }: Execution): Promise<void> {
   const stream = await graph.stream(input, {
-    configurable: { thread_id: threadId },
+    // Somebody may have answered a moment ago: LangGraph 1.7 then refuses before anything is written. Older versions don't know the key.
+    configurable: {
+      thread_id: threadId,
+      ...(input instanceof ResumeCommand ? { __pregel_strict_resume: true } : {}),
+    },
     streamMode: ["tasks", "messages", "custom", "checkpoints"],
     subgraphs: true,
     durability: "sync",

@@ -1,12 +1,22 @@
+import { INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import { readPoint, taskStates } from "@stratigraph/branch/internal";
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
-import type { StateLike } from "./runnableGraph.ts";
+import { NULL_TASK } from "@stratigraph/core/internal";
+import type { StateLike, TaskSnapshot } from "./runnableGraph.ts";
 
 /** A question of a task that waits for an answer. */
 export interface OpenInterrupt {
+  /**
+   * Names the question. It is LangGraph's id, which before LangGraph 1.7 all questions of a task have in common: "#" and how many answers
+   * came before tell them apart then.
+   */
   readonly id: string;
+  /** LangGraph's id of it. */
+  readonly interrupt: string;
   readonly node: string;
   readonly value: unknown;
+  /** JSON Schema of its answer, from LangGraph 1.5 on; absent where the node gave none. */
+  readonly schema?: unknown;
 }
 
 /**
@@ -18,21 +28,68 @@ export async function openInterrupts(saver: TierSaver, state: StateLike): Promis
     ({ interrupts, result }) => interrupts.length > 0 && result === undefined,
   );
   if (asking.length === 0) return [];
-  const waiting = await waitingAt(saver, state);
+  const pending = await pendingAt(saver, state);
   return asking
-    .filter(({ id, name }) => waiting?.has(id) ?? state.next.includes(name))
-    .flatMap(({ name, interrupts }) => interrupts.map(({ id = "", value }) => ({ id, node: name, value })));
+    .filter((task) => pending?.waits(task) ?? state.next.includes(task.name))
+    .flatMap(({ id: task, name, interrupts }) =>
+      interrupts.map(({ id = "", value, response_schema: schema }) => ({
+        id: pending?.named(task, id) ?? id,
+        interrupt: id,
+        node: name,
+        value,
+        ...(schema === undefined ? {} : { schema }),
+      })),
+    );
 }
 
-/** The tasks that wait, by what they wrote; undefined if the state isn't in this storage: that of a rehearsal isn't. */
-async function waitingAt(saver: TierSaver, { config }: StateLike): Promise<ReadonlySet<string> | undefined> {
+/** What a checkpoint's pending writes say of its questions. */
+interface Pending {
+  waits(task: TaskSnapshot): boolean;
+  named(task: string, interrupt: string): string;
+}
+
+/** Undefined if the state isn't in this storage: that of a rehearsal isn't. */
+async function pendingAt(saver: TierSaver, { config }: StateLike): Promise<Pending | undefined> {
   const { thread_id, checkpoint_ns, checkpoint_id } = config?.configurable ?? {};
   if (typeof thread_id !== "string" || typeof checkpoint_id !== "string") return undefined;
   const at = { threadId: thread_id, namespace: String(checkpoint_ns ?? ""), checkpointId: checkpoint_id };
   try {
-    return (await taskStates(saver, (await readPoint(saver, at)).stored)).waiting;
+    const { waiting } = await taskStates(saver, (await readPoint(saver, at)).stored);
+    const writes = (await saver.getTuple(config!))?.pendingWrites ?? [];
+    const written = (by: string, to: string) =>
+      writes.flatMap(([task, channel, value]) => (task === by && channel === to ? [value] : []));
+    /** The answers that are stored under the id of a task or of a question. */
+    const answers = (by: string): readonly unknown[] => written(by, RESUME).flat();
+    return {
+      waits: (task) =>
+        waiting.has(task.id) ||
+        (task.error !== undefined && task.interrupts.some(({ id }) => refused(task, id, answers))),
+      named: (task, id) => {
+        // LangGraph 1.7 writes a list, and since then each question has an id of its own.
+        if (written(task, INTERRUPT).every((value) => Array.isArray(value))) return id;
+        const before = Math.max(answers(task).length, answers(id).length);
+        return before === 0 ? id : `${id}#${before}`;
+      },
+    };
   } catch (error) {
     if (NotFoundError.is(error)) return undefined;
     throw error;
   }
+}
+
+/**
+ * Whether a failed task still waits: the last answer wasn't taken, as it didn't fit the question's zod schema. A task stores the answers that
+ * it took. Only a subgraph's task doesn't.
+ */
+function refused(
+  { id: task, error, state }: TaskSnapshot,
+  interrupt: string | undefined,
+  answers: (by: string) => readonly unknown[],
+): boolean {
+  const taken = answers(task);
+  const given = answers(interrupt ?? "").at(-1) ?? answers(NULL_TASK).at(-1);
+  if (given === undefined) return taken.length === 0;
+  if (taken.length === 0)
+    return state === undefined || String((Object(error) as { name?: unknown }).name).endsWith("ZodError");
+  return JSON.stringify(given) !== JSON.stringify(taken.at(-1));
 }

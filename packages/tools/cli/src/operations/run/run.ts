@@ -8,6 +8,7 @@ import {
 import { waitMsOf } from "@stratigraph/core/internal";
 import type { Address } from "@stratigraph/core/tier";
 import { z } from "zod";
+import type { Context } from "../table/context.ts";
 import { resolvePoint, type AddressInput } from "../table/address.ts";
 import { duration, fields, flag } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
@@ -15,6 +16,7 @@ import { givenValue } from "../values/edit.ts";
 import { Redaction } from "../values/redaction.ts";
 import { execute, type Ended } from "./execute.ts";
 import { answersOf, interruptsOf } from "./interrupts.ts";
+import { alone } from "./alone.ts";
 import { LiveEvents } from "./liveEvents.ts";
 import { rehearsal } from "./rehearse.ts";
 import type { RunnableGraph, StateLike } from "./runnableGraph.ts";
@@ -23,6 +25,44 @@ import { mostListed, writtenSince } from "./written.ts";
 
 /** Longest message of an error in the output, in characters. */
 const longestMessage = 4000;
+
+const runInput = z.object({
+  at: fields.at.describe(
+    "A thread, or the checkpoint that is its head: the run is refused if that isn't the head any more.",
+  ),
+  graph: z.string().optional().describe("The graph of the config. Default: the only one there is."),
+  input: z
+    .string()
+    .meta({ fromFile: true })
+    .optional()
+    .describe("What a new run begins with, as JSON of the serde. Default: goes on with what is due."),
+  resume: z
+    .string()
+    .meta({ fromFile: true })
+    .optional()
+    .describe(
+      "The answer to the interrupt that waits, as JSON. If several wait: an object of answers by their ids.",
+    ),
+  unchecked: flag("Take the answer even if it doesn't fit the question's schema."),
+  steps: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe("Pause after so many steps. Default: runs to the end."),
+  create: flag("Also run on a thread that doesn't exist yet."),
+  timeout: duration("Pause after this time, in the middle of a step. (default: 10m)").optional(),
+  recursionLimit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .optional()
+    .describe("LangGraph's recursionLimit: pause after so many steps. Default: the graph's own."),
+  checkpoint: fields.checkpoint,
+  dryRun: flag("Only tell which nodes would run next. None of them runs."),
+});
 
 /** Runs a graph on a thread. */
 export const run = operation({
@@ -38,88 +78,70 @@ export const run = operation({
     `stratigraph run trip --resume '"…"'`,
     `stratigraph run ada --input '{"messages":[{"role":"user","content":"Hello"}]}'`,
   ],
-  input: z.object({
-    at: fields.at.describe(
-      "A thread, or the checkpoint that is its head: the run is refused if that isn't the head any more.",
-    ),
-    graph: z.string().optional().describe("The graph of the config. Default: the only one there is."),
-    input: z
-      .string()
-      .meta({ fromFile: true })
-      .optional()
-      .describe("What a new run begins with, as JSON of the serde. Default: goes on with what is due."),
-    resume: z
-      .string()
-      .meta({ fromFile: true })
-      .optional()
-      .describe(
-        "The answer to the interrupt that waits, as JSON. If several wait: an object of answers by their ids.",
-      ),
-    steps: z.coerce
-      .number()
-      .int()
-      .min(1)
-      .max(1000)
-      .optional()
-      .describe("Pause after so many steps. Default: runs to the end."),
-    create: flag("Also run on a thread that doesn't exist yet."),
-    timeout: duration("Pause after this time, in the middle of a step. (default: 10m)").optional(),
-    recursionLimit: z.coerce
-      .number()
-      .int()
-      .min(1)
-      .max(10_000)
-      .optional()
-      .describe("LangGraph's recursionLimit: pause after so many steps. Default: the graph's own."),
-    checkpoint: fields.checkpoint,
-    dryRun: flag("Only tell which nodes would run next. None of them runs."),
-  }),
+  input: runInput,
   output: runOutput,
-  async run({ at, checkpoint, create, graph: name, input, resume, dryRun, ...limits }, context) {
-    if (input !== undefined && resume !== undefined)
+  async run(input, context) {
+    if (input.input !== undefined && input.resume !== undefined)
       throw new InvalidOptionError("resume", "an answer beside an input", "Pass only one of them.");
-    const [graph, saver] = [await context.graph(name), await context.saver()];
-    const point = await headOf(saver, { at, checkpoint }, create);
-    if (point === undefined && input === undefined)
-      throw new InvalidOptionError("input", "nothing", "A new thread begins with an `input`.");
-    const [threadId, before] = [point?.threadId ?? at, point?.checkpointId];
-    const given = await givenInput(graph, saver, { threadId, input, resume });
-    const redaction = new Redaction(context.redact);
-    const common = async (state: StateLike) => ({
-      thread: threadId,
-      ...(before === undefined ? {} : { before }),
-      next: [...new Set(state.next)],
-      interrupts: await interruptsOf(saver, state, redaction),
-    });
-    if (dryRun) {
-      const told = await common(await due(graph, saver, point, input === undefined ? undefined : given));
-      const head = before === undefined ? {} : { head: before };
-      return { ...told, ...head, outcome: "planned" as const, checkpoints: [], nodes: [], durationMs: 0 };
-    }
-    const live = new LiveEvents(saver, context);
-    const { steps, recursionLimit, timeout = "10m" } = limits;
-    const [timeoutMs, started] = [waitMsOf("timeout", timeout), performance.now()];
-    const { signal } = context;
-    const how = { steps, recursionLimit, timeoutMs, signal, live };
-    const ended = await execute({ graph, threadId, input: given, ...how });
-    live.end(ended.state.tasks);
-    const { head, checkpoints } = await writtenSince(saver, threadId, before, live.checkpoints);
-    const told = await common(ended.state);
-    return {
-      ...told,
-      outcome: outcomeOf(ended, told.interrupts.length),
-      ...(ended.pause === undefined ? {} : { why: ended.pause }),
-      ...(ended.error === undefined ? {} : { error: shownError(ended.error, redaction) }),
-      ...(head === undefined ? {} : { head }),
-      checkpoints: checkpoints.toReversed(),
-      nodes: live.nodes.slice(0, mostListed),
-      durationMs: Math.round(performance.now() - started),
-    };
+    const [graph, saver] = [await context.graph(input.graph), await context.saver()];
+    const work = async (signal: AbortSignal) => await ran(input, { context, graph, saver, signal });
+    const { resume, dryRun, at, checkpoint, create } = input;
+    if (resume === undefined || dryRun) return await work(context.signal);
+    const { threadId = at } = (await headOf(saver, { at, checkpoint }, create)) ?? {};
+    return await alone(saver.tier, threadId, context.signal, work);
   },
   render: renderRun,
   found: ({ outcome, why }) =>
     outcome === "failed" || outcome === "interrupted" || (outcome === "paused" && why !== "steps"),
 });
+
+interface Running {
+  readonly context: Context;
+  readonly graph: RunnableGraph;
+  readonly saver: TierSaver;
+  readonly signal: AbortSignal;
+}
+
+async function ran(
+  { at, checkpoint, create, input, resume, unchecked, dryRun, ...limits }: z.output<typeof runInput>,
+  { context, graph, saver, signal }: Running,
+): Promise<RunOutput> {
+  const point = await headOf(saver, { at, checkpoint }, create);
+  if (point === undefined && input === undefined)
+    throw new InvalidOptionError("input", "nothing", "A new thread begins with an `input`.");
+  const [threadId, before] = [point?.threadId ?? at, point?.checkpointId];
+  const given = await givenInput(graph, saver, { threadId, input, resume, unchecked });
+  const redaction = new Redaction(context.redact);
+  const common = async (state: StateLike) => ({
+    thread: threadId,
+    ...(before === undefined ? {} : { before }),
+    next: [...new Set(state.next)],
+    interrupts: await interruptsOf(saver, state, redaction),
+  });
+  if (dryRun) {
+    const told = await common(await due(graph, saver, point, input === undefined ? undefined : given));
+    const head = before === undefined ? {} : { head: before };
+    return { ...told, ...head, outcome: "planned" as const, checkpoints: [], nodes: [], durationMs: 0 };
+  }
+  const live = new LiveEvents(saver, context);
+  const { steps, recursionLimit, timeout = "10m" } = limits;
+  const [timeoutMs, started] = [waitMsOf("timeout", timeout), performance.now()];
+  const how = { steps, recursionLimit, timeoutMs, signal, live };
+  const ended = await execute({ graph, saver, threadId, input: given, ...how });
+  live.end(ended.state.tasks);
+  const { head, checkpoints } = await writtenSince(saver, threadId, before, live.checkpoints);
+  const told = await common(ended.state);
+  return {
+    ...told,
+    outcome: outcomeOf(ended, told.interrupts.length),
+    ...(ended.pause === undefined ? {} : { why: ended.pause }),
+    ...(ended.error === undefined ? {} : { error: shownError(ended.error, redaction) }),
+    ...(head === undefined ? {} : { head }),
+    checkpoints: checkpoints.toReversed(),
+    nodes: live.nodes.slice(0, mostListed),
+    durationMs: Math.round(performance.now() - started),
+  };
+}
 
 /**
  * The head that a run begins at; undefined for a new thread.
@@ -148,18 +170,19 @@ interface Given {
   readonly threadId: string;
   readonly input: string | undefined;
   readonly resume: string | undefined;
+  readonly unchecked: boolean;
 }
 
 /** The input of the graph: a new input, an answer, or null to go on. */
 async function givenInput(
   graph: RunnableGraph,
   saver: TierSaver,
-  { threadId, input, resume }: Given,
+  { threadId, input, resume, unchecked }: Given,
 ): Promise<unknown> {
   if (input !== undefined) return noCommand(await givenValue(saver, "input", input));
   if (resume === undefined) return null;
   const state = await graph.getState({ configurable: { thread_id: threadId } });
-  return await answersOf(saver, state, await givenValue(saver, "resume", resume));
+  return await answersOf(saver, state, { threadId, resume, unchecked });
 }
 
 /** LangGraph would take a Command for an answer, or for leave to jump over the question. @throws InvalidOptionError */

@@ -39,7 +39,21 @@ export const runOutput = z.object({
     .describe(`Nodes in the order in which they began, ${mostListed} at most.`),
   next: z.array(z.string()).describe("Nodes that run next."),
   interrupts: z
-    .array(z.object({ id: z.string(), node: z.string(), value: valueView }))
+    .array(
+      z.object({
+        id: z.string().describe("Names the question in an answer."),
+        node: z.string(),
+        value: valueView,
+        schema: z
+          .record(z.string(), z.unknown())
+          .optional()
+          .describe("JSON Schema of the answer, where the node gave one (LangGraph 1.5 and newer)."),
+        schemaFault: z
+          .string()
+          .optional()
+          .describe("What is wrong with the node's schema: any JSON is taken as an answer."),
+      }),
+    )
     .describe("Questions that wait for an answer."),
   durationMs: z.number(),
 });
@@ -70,8 +84,11 @@ export function* renderRun(output: RunOutput): Iterable<string> {
   const written = checkpoints.length === 1 ? "1 checkpoint" : `${checkpoints.length} checkpoints`;
   const did = outcome === "planned" ? "" : ` ${written} in ${spentText(durationMs)}.`;
   yield `${shown(thread)} ${happened(output)}.${did}`;
-  for (const { id, node, value } of interrupts)
+  for (const { id, node, value, schemaFault } of interrupts) {
     yield `  ${shown(node)} asks: ${inlineText(value.value)}  #${shown(id)}`;
+    if (schemaFault !== undefined)
+      yield `  Its schema can't be used (${shown(schemaFault)}): any JSON is taken as an answer.`;
+  }
   if (next.length > 0) yield `Next: ${next.map(shown).join(", ")}`;
   if (interrupts.length > 0) yield `To answer: ${commandText("run", [thread], `--resume '"…"'`)}`;
 }

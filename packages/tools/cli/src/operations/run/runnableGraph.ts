@@ -6,7 +6,12 @@ export interface TaskSnapshot {
   readonly id: string;
   readonly name: string;
   readonly error?: unknown;
-  readonly interrupts: readonly { readonly id?: string; readonly value?: unknown }[];
+  readonly interrupts: readonly {
+    readonly id?: string;
+    readonly value?: unknown;
+    /** JSON Schema of the answer, from LangGraph 1.5 on. */
+    readonly response_schema?: unknown;
+  }[];
   readonly state?: unknown;
   /** What it wrote; absent while it hasn't ended. */
   readonly result?: unknown;
