@@ -13,6 +13,8 @@ export interface ThreadConfig {
 export interface GraphContext {
   /** Registers a test of the current group. */
   test(name: string, run: () => Promise<void>): void;
+  /** Whether every test runs with each durability: a test that makes a thousand calls is left out otherwise. */
+  readonly isWhole: boolean;
   /** The durabilities for the next test that takes one. */
   durabilities(): readonly Durability[];
   /** The saver under test. Only inside a test. */
@@ -54,6 +56,7 @@ export const registerGroups = (
         test: (name, run) => {
           if (isItsTurn()) tests.push([name, run]);
         },
+        isWhole: (options.every ?? 1) === 1 && options.durabilities !== "in turn",
         durabilities,
         saver: () => current().saver,
         reopen: async () => {

@@ -6,20 +6,29 @@ import { historyOf, idOf } from "./snapshots.ts";
 
 const append = (state: string[], writes: string[][]): string[] => [...state, ...writes.flat()];
 
-const stateOf = (snapshotFrequency: number) =>
+type List = () => DeltaChannel<string[], string[]>;
+
+/** How often the list is stored as a snapshot, or that it isn't a DeltaChannel yet. */
+type Kind = number | "plain";
+
+const plainList = Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] });
+const stateOf = (kind: Kind) =>
   Annotation.Root({
-    list: () => new DeltaChannel<string[], string[]>(append, { snapshotFrequency }),
+    list:
+      kind === "plain"
+        ? (plainList as unknown as List)
+        : () => new DeltaChannel<string[], string[]>(append, { snapshotFrequency: kind }),
     turn: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),
   });
 
 /** Two writers, one after the other, each turn. */
-const graphOf = (checkpointer: BaseCheckpointSaver, snapshotFrequency: number, mark = "") =>
-  new StateGraph(stateOf(snapshotFrequency))
+const graphOf = (checkpointer: BaseCheckpointSaver, kind: Kind, mark = "", interruptBefore: "b"[] = []) =>
+  new StateGraph(stateOf(kind))
     .addNode("a", (s) => ({ list: [`a${s.turn}${mark}`], turn: 1 }))
     .addNode("b", (s) => ({ list: [`b${s.turn}${mark}`, `${s.list.length} before`] }))
     .addEdge(START, "a")
     .addEdge("a", "b")
-    .compile({ checkpointer });
+    .compile({ checkpointer, interruptBefore });
 
 /** The expected list after some turns, each with its own input. */
 const expectedList = (turns: number, marks: readonly string[] = []): string[] => {
@@ -58,4 +67,39 @@ export const deltaChannelTests = ({ test, saver, reopen, thread }: GraphContext)
       expect((await reader.getState(main.config)).values).toEqual({ list: expectedList(3), turn: 3 });
     });
   }
+
+  for (const frequency of [2, 1000])
+    test(`a list that was no DeltaChannel becomes one, a snapshot every ${frequency} updates`, async () => {
+      const config = thread();
+      const turn = async (n: number, kind: Kind): Promise<void> =>
+        void (await graphOf(await reopen(), kind).invoke({ list: [`in${n}`] }, config));
+      await turn(0, "plain");
+      await turn(1, "plain");
+      const plain = await graphOf(saver(), "plain").getState(config);
+      for (let n = 2; n < 5; n += 1) {
+        await turn(n, frequency);
+        const reader = graphOf(await reopen(), frequency);
+        expect((await reader.getState(config)).values).toEqual({ list: expectedList(n + 1), turn: n + 1 });
+      }
+      const reader = graphOf(await reopen(), frequency);
+      expect((await reader.getState(plain.config)).values).toEqual({ list: expectedList(2), turn: 2 });
+      const lengths = (await historyOf(reader, config)).map(({ values }) => values.list?.length ?? 0);
+      expect(lengths.toReversed()).toEqual([
+        0, 1, 2, 4, 4, 5, 6, 8, 8, 9, 10, 12, 12, 13, 14, 16, 16, 17, 18, 20,
+      ]);
+      const fork = graphOf(await reopen(), frequency, "F");
+      const forked = await fork.invoke({ list: ["in2"] }, plain.config);
+      expect(forked.list).toEqual(expectedList(3, ["", "", "F"]));
+    });
+
+  test("a list becomes a DeltaChannel while its run waits", async () => {
+    const config = thread();
+    await graphOf(saver(), "plain", "", ["b"]).invoke({ list: ["in0"] }, config);
+    const graph = graphOf(await reopen(), 1000);
+    expect((await graph.getState(config)).values).toEqual({ list: ["in0", "a0"], turn: 1 });
+    expect((await graph.invoke(null, config)).list).toEqual(expectedList(1));
+    await graph.updateState(config, { list: ["edited"] }, "b");
+    const { values } = await graphOf(await reopen(), 1000).getState(config);
+    expect(values).toEqual({ list: [...expectedList(1), "edited"], turn: 1 });
+  });
 };

@@ -4,6 +4,7 @@ import { StratigraphError, type TierSaver, type Tier } from "@stratigraph/core";
 import type { Address, AppendWritesRequest } from "@stratigraph/core/tier";
 import { expect } from "vitest";
 import type { GraphContext, ThreadConfig } from "../graphs/context.ts";
+import { makeLongLine } from "./longLine.ts";
 
 const append = (state: string[], writes: string[][]): string[] => [...state, ...writes.flat()];
 
@@ -86,7 +87,14 @@ const losing = async <T>(tier: Tier, n: number, work: () => Promise<T>): Promise
 /**
  * Tests of threads that lost a part from which DeltaChannels are rebuilt: a read returns the whole value, or throws an error.
  */
-export const deltaLineTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
+export const deltaLineTests = ({
+  test,
+  isWhole,
+  saver,
+  reopen,
+  thread,
+  durabilities,
+}: GraphContext): void => {
   const open = async (): Promise<TierSaver> => (await reopen()) as TierSaver;
   const idOf = ({ configurable }: ThreadConfig): string => configurable.thread_id;
 
@@ -242,4 +250,17 @@ export const deltaLineTests = ({ test, saver, reopen, thread, durabilities }: Gr
     expect(error.code).toBe("NOT_FOUND");
     expect(error.message).toContain("pruned");
   });
+
+  if (isWhole)
+    test("the last value is more than a thousand checkpoints back, from before the list was a DeltaChannel", async () => {
+      const config = thread();
+      const list = await makeLongLine((await open()).tier, idOf(config));
+      expect((await graphOf(await reopen(), { frequency: 10_000 }).getState(config)).values.list).toEqual(
+        list,
+      );
+      const graph = graphOf(await reopen(), { frequency: 10_000 });
+      const { list: after } = await graph.invoke({ list: ["more"] }, config);
+      expect(after).toEqual([...list, "more", "a1", "z1"]);
+      expect((await graphOf(await reopen()).getState(config)).values.list).toEqual(after);
+    });
 };
