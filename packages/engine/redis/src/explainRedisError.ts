@@ -18,7 +18,7 @@ const advice: readonly (readonly [pattern: RegExp, code: ErrorCode, sentence: st
     "The URL names a database that isn't there: the server's setting databases says how many there are, a cluster has one.",
   ],
   [
-    /NOPERM|user executing the script can't/,
+    /NOPERM|user executing the script can't|ACL failure in script/,
     "ACCESS_DENIED",
     "This user may not run the commands needed: allow it the keys under the prefix, and @read, @write and @scripting.",
   ],

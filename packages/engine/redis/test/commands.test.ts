@@ -10,7 +10,9 @@ const known = new Set(
   (
     "hello ping info time eval evalsha exists del unlink pexpire smembers sadd srem srandmember hget hset hsetnx hmget hdel hexists hincrby hkeys hlen hscan " +
     "hstrlen rename zadd zrem zcard zcount zlexcount zmscore zscore zrange zrangebylex zrangebyscore zremrangebyrank zrevrange " +
-    "zrevrangebylex zrevrangebyscore zrandmember zscan publish"
+    "zrevrangebylex zrevrangebyscore zrandmember zscan publish " +
+    // Which ioredis sends where the server has it: Redis 7.2 and later, Valkey.
+    "client|setinfo"
   ).split(" "),
 );
 

@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import { StratigraphError, type ErrorCode } from "@stratigraph/core";
 import { Redis } from "ioredis";
 import { startRedis, type RedisServer } from "../../../../test/servers/redis.ts";
+import { explainRedisError } from "../src/explainRedisError.ts";
 import { RedisSaver, redis } from "../src/index.ts";
 import { at, blob, put } from "./fixtures.ts";
 
@@ -207,4 +208,12 @@ test("a callback that holds this process up for longer than a command may take f
     while (performance.now() < until);
   });
   expect((await reading).head).toBe("c1");
+});
+
+test("a script that an ACL refuses is no outage, in the words of Redis 7.0, and of Redis 7.2 and Valkey", () => {
+  for (const said of [
+    "ERR The user executing the script can't run this command or subcommand script: b1ab",
+    "ERR ACL failure in script: User r has no permissions to run the 'hset' command script: b1ab",
+  ])
+    expect(explainRedisError(new Error(said))).toMatchObject({ code: "ACCESS_DENIED", retryable: false });
 });
