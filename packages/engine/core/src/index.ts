@@ -22,6 +22,7 @@ export {
 export type { Holding } from "./operations/holding.ts";
 export type { CopyHealth, Health, HealthOptions, TierHealth } from "./operations/health.ts";
 export type { KeysInUse, KeysInUseOptions, KeyUse } from "./operations/keysInUse.ts";
+export type { ThreadStatus } from "./contract/threadStatus.ts";
 export type { ThreadListOptions, ThreadPage } from "./operations/listThreads.ts";
 export type { MaintainOptions, StartMaintenanceOptions } from "./maintenance/maintainOptions.ts";
 export type { RetentionOptions } from "./maintenance/retentionOptions.ts";

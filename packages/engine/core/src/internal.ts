@@ -8,6 +8,15 @@ export {
   checkSearchOptions,
 } from "./items/checkedOperations.ts";
 export type { ItemCoder, ItemValue } from "./items/itemCoder.ts";
+export { noteStatusTask } from "./maintenance/noteStatus.ts";
+export {
+  outcomeOf,
+  statusFrom,
+  statusTerms,
+  threadStatuses,
+  type TaskOutcome,
+} from "./contract/threadStatus.ts";
+export { statusAt } from "./operations/statusAt.ts";
 export { TierStore } from "./items/tierStore.ts";
 export { ttlOf, type ItemTtl } from "./items/ttl.ts";
 export { isLogged, keepsWorkspaces } from "./contract/workspaces.ts";
@@ -114,6 +123,7 @@ export {
   keepsKeyChecks,
   keepsLeases,
   keepsLocks,
+  keepsStatus,
   ownersOf,
   readsAncestry,
   replacesBytes,

@@ -44,6 +44,7 @@ export {
   type WorkspaceStorage,
   type WorkspaceState,
 } from "./contract/workspaces.ts";
+export type { WritesOutcome } from "./contract/threadStatus.ts";
 export { tagKey } from "./contract/tagKey.ts";
 export {
   maxTagBytes,
@@ -88,6 +89,7 @@ export {
   type KeyCheckKeeper,
   type KeyCheckPlaces,
   type LeaseKeeper,
+  type StatusKeeper,
   type LockKeeper,
   type LockState,
   type Leftover,

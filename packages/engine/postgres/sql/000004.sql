@@ -4,31 +4,6 @@
 -- many rows a thread has on average, and forks, which share ids and hashes with their source, make its estimates far too low or too
 -- high. Free to choose, it read all of a thread of 1,000 checkpoints again for each of its 156 patches: 25 ms instead of 5.
 
--- Copies a whole thread to another key. Repeating it changes nothing.
-create function :schema.copy_rows_1(p_source bytea, p_target bytea, p_long_id bytea) returns boolean language plpgsql set lock_timeout = '4s' as $$
-declare
-  v_source bigint;
-  v_revision bigint;
-  v_target :schema.threads;
-begin
-  select t.thread, t.revision into v_source, v_revision from :schema.threads t where t.key = p_source and t.live for share;
-  if not found then return false; end if;
-  insert into :schema.threads as t (key, long_id, revision, written_at)
-  values (p_target, p_long_id, 1, date_trunc('minute', now()))
-  on conflict (key) do update set revision = t.revision + 1, written_at = excluded.written_at
-  returning * into v_target;
-  insert into :schema.checkpoints select v_target.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.terms, c.blobs, c.body
-    from :schema.checkpoints c where c.thread = v_source on conflict do nothing;
-  insert into :schema.blobs select v_target.thread, b.hash, b.base, b.bytes from :schema.blobs b where b.thread = v_source on conflict do nothing;
-  insert into :schema.writes select v_target.thread, w.id, w.ns, w.seq, w.part, w.task, w.blobs, w.body
-    from :schema.writes w where w.thread = v_source on conflict do nothing;
-  insert into :schema.heads select v_target.thread, h.ns, h.id from :schema.heads h where h.thread = v_source on conflict do nothing;
-  insert into :schema.long_ids select v_target.thread, l.key, l.id from :schema.long_ids l where l.thread = v_source on conflict do nothing;
-  update :schema.threads t set revision = greatest(t.revision, v_revision) + 1, live = true, evicted = false where t.thread = v_target.thread;
-  return true;
-end
-$$;
-
 -- Gives a thread the tags of another one, in the transaction that made it from that one.
 create function :schema.inherit_tags_1(p_source bytea, p_target bytea) returns void language sql as $$
   insert into :schema.thread_tags (thread, key, value)
@@ -157,7 +132,6 @@ exception when sqlstate 'SG001' then
 end
 $$;
 
-comment on function :schema.copy_rows_1 is 'All of a thread under another id: copyThread.';
 comment on function :schema.inherit_tags_1 is 'Gives a copy the tags of its source.';
 comment on function :schema.copy_thread_1 is 'All of a thread under another id, with its tags: copyThread.';
 comment on type :schema.fork_tip_1 is 'A checkpoint that becomes a head of a fork.';

@@ -25,6 +25,18 @@ select key, long_id, revision::text, head, thread::text, written_ms::text, evict
   from :schema.threads_1(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea,
                          $6::bigint, $7::integer, $8::bytea[], $9::bytea[], $10::integer[])
 
+-- name: threadsByStatus
+select key, long_id, revision::text, head, thread::text, written_ms::text, evicted, status
+  from :schema.threads_by_status_1(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000),
+                                   $5::bytea, $6::bigint, $7::integer, $8::"char")
+
+-- name: statuses
+-- How some threads stand, by their numbers.
+select t.thread::text, t.status from :schema.threads t where t.thread = any ($1::bigint[])
+
+-- name: noteStatus
+update :schema.threads t set status = $3::"char" where t.key = $1::bytea and t.revision = $2::bigint and t.status is null returning true as done
+
 -- name: append
 -- Arguments without casts have the function's types: each cast costs the server 3 microseconds.
 select status, revision::text, head, moved from :schema.append_1($1, $2)
@@ -130,7 +142,7 @@ select distinct 'w', w.id, w.ns, null, null, null::boolean, null::boolean, null:
 
 -- name: mendThread
 -- Lists a thread that has a head. What a tombstone says stays.
-update :schema.threads t set live = true, revision = t.revision + 1
+update :schema.threads t set live = true, revision = t.revision + 1, status = :schema.status_1(t.thread)
  where t.key = $1::bytea and not t.live and (t.deleted_at = 0 or t.revision > t.deleted_at)
    and exists (select from :schema.heads h where h.thread = t.thread)
 returning t.revision

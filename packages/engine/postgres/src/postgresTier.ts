@@ -5,6 +5,7 @@ import {
   StratigraphError,
   ThreadDeletedError,
   type ThreadInfo,
+  type ThreadStatus,
   type Tier,
 } from "@stratigraph/core";
 import { blobsOf, News } from "@stratigraph/core/internal";
@@ -56,6 +57,7 @@ import {
   type TombstoneQuery,
   type UnchangedDeleter,
   type WorkspaceKeeper,
+  type StatusKeeper,
 } from "@stratigraph/core/tier";
 import { appendArguments } from "./append/appendArguments.ts";
 import { GroupCommit } from "./append/groupCommit.ts";
@@ -65,6 +67,7 @@ import { PostgresWorkspaces } from "./items/postgresWorkspaces.ts";
 import { BinaryArgument } from "./wire/binaryArgument.ts";
 import type { Executor, PgResult } from "./connection/client.ts";
 import { hashText, hexOf } from "./wire/hex.ts";
+import { statusLetters, statusOf } from "./wire/statusLetters.ts";
 import { corruptKey } from "./wire/corruptKey.ts";
 import { keyOf, KeyReader, keyText, longIdOf, UnknownKey } from "./wire/keys.ts";
 import { pageOf, unknownKeys, type Page, type ReadRow } from "./wire/readRows.ts";
@@ -218,6 +221,7 @@ export class PostgresTier
     Diagnoser,
     ScriptedSetup,
     ThreadTagger,
+    StatusKeeper,
     ThreadInspector,
     ThreadMender,
     LeftoverFinder,
@@ -325,9 +329,14 @@ export class PostgresTier
   async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
     let left = query.limit ?? Number.POSITIVE_INFINITY;
     let last: Readonly<Record<string, unknown>> | undefined;
+    const { status } = query;
+    const wanted = status === undefined || status === "unknown" ? undefined : statusLetters[status];
+    const isByStatus = status !== undefined && query.tags === undefined && query.headTerms === undefined;
     while (left > 0) {
-      const size = Math.min(left, threadsPerPage);
-      const page = await this.#run(this.#sql.threads, [
+      // By tags and status, this process leaves out the threads that stand otherwise.
+      const isSifted = status !== undefined && !isByStatus;
+      const size = isSifted ? threadsPerPage : Math.min(left, threadsPerPage);
+      const asked = [
         query.writtenBeforeMs ?? null,
         query.order === "newest",
         query.includeEvicted !== false,
@@ -335,14 +344,23 @@ export class PostgresTier
         last === undefined ? maybeKey(query.after?.threadId) : null,
         last?.["thread"] ?? null,
         size,
-        ...(query.tags === undefined ? [null, null] : tagColumns(query.tags)),
-        query.headTerms === undefined ? null : [...query.headTerms],
-      ]);
+      ];
+      const page = isByStatus
+        ? await this.#run(this.#sql.threadsByStatus, [...asked, wanted ?? null])
+        : await this.#run(this.#sql.threads, [
+            ...asked,
+            ...(query.tags === undefined ? [null, null] : tagColumns(query.tags)),
+            query.headTerms === undefined ? null : [...query.headTerms],
+          ]);
+      let yielded = 0;
       last = page.at(-1);
       // A last row without a key says where the next page continues: one call looks at a limited number of threads.
       const isCut = last !== undefined && last["key"] === null;
       const rows = isCut ? page.slice(0, -1) : page;
-      const records = rows.filter(({ body }) => body !== null).map(recordRow);
+      const records = rows.filter(({ body }) => (body ?? null) !== null).map(recordRow);
+      const standing = isSifted
+        ? await this.#statuses(rows.map(({ thread }) => thread as string))
+        : undefined;
       const heads = rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array]));
       const keys = await this.#keysOf([...heads, ...unknownKeys(records, new KeyReader())]);
       const named = rows.filter((row) => namesThread(row, keys));
@@ -357,6 +375,11 @@ export class PostgresTier
         const headRecord = headRecords.get(threadId);
         const head = row["head"] as Uint8Array | null;
         const isDamaged = head !== null && !keys.knows(head);
+        const stands =
+          status === undefined
+            ? undefined
+            : statusOf(standing === undefined ? row["status"] : standing.get(row["thread"] as string));
+        if (stands !== undefined && status !== undefined && stands !== status) continue;
         const info: ThreadInfo = {
           threadId,
           revision: Number(row["revision"]),
@@ -364,14 +387,30 @@ export class PostgresTier
           writtenAtMs: Number(row["written_ms"]),
           evicted: row["evicted"] === true,
           ...(headRecord === undefined ? {} : { headRecord }),
+          ...(stands === undefined ? {} : { status: stands }),
         };
-        if (isDamaged)
+        if (isDamaged) {
           refuseKey(`The head of thread ${JSON.stringify(threadId)}`, head, { threadId }, query.onDamaged);
-        else yield info;
+          continue;
+        }
+        yield info;
+        yielded += 1;
+        if (yielded === left) return;
       }
       if (rows.length < size && !isCut) return;
-      left -= rows.length;
+      left -= isSifted ? yielded : rows.length;
     }
+  }
+
+  async #statuses(threads: readonly string[]): Promise<ReadonlyMap<string, unknown>> {
+    if (threads.length === 0) return new Map();
+    const rows = await this.#run(this.#sql.statuses, [[...threads]]);
+    return new Map(rows.map(({ thread, status }) => [thread as string, status]));
+  }
+
+  async noteStatus(threadId: string, revision: number, status: ThreadStatus): Promise<boolean> {
+    const values = [keyOf(threadId), revision, statusLetters[status]];
+    return (await this.#run(this.#sql.noteStatus, values, threadId)).length > 0;
   }
 
   async blobs(threadId: string, only?: readonly BlobHash[]): Promise<BlobInfo[]> {

@@ -27,7 +27,7 @@ testTier(
   },
   {
     skipNothing: true,
-    requires: ["forkThread", "archiveSource", "inspect", "deleteUnchanged", "tags", "locks"],
+    requires: ["forkThread", "archiveSource", "inspect", "deleteUnchanged", "tags", "status", "locks"],
   },
 );
 
@@ -53,7 +53,7 @@ testTier(
   },
   {
     skipNothing: true,
-    requires: ["forkThread", "archiveSource", "inspect", "deleteUnchanged", "tags", "locks"],
+    requires: ["forkThread", "archiveSource", "inspect", "deleteUnchanged", "tags", "status", "locks"],
     ...sparser,
   },
 );

@@ -11,6 +11,7 @@ import {
   copyByReading,
   keepsLeases,
   keepsItems,
+  keepsStatus,
   keepsWorkspaces,
   keepsLocks,
   looksOnly,
@@ -57,6 +58,7 @@ import type {
   ThreadForker,
   ThreadOutline,
   ThreadQuery,
+  StatusKeeper,
   ThreadTagger,
   TierRole,
   UnchangedDeleter,
@@ -97,6 +99,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   readonly lock?: LockKeeper["lock"];
   readonly unlock?: LockKeeper["unlock"];
   readonly deleteUnchanged?: UnchangedDeleter["deleteUnchanged"];
+  readonly noteStatus?: StatusKeeper["noteStatus"];
   readonly tagThread?: ThreadTagger["tagThread"];
   readonly untagThread?: ThreadTagger["untagThread"];
   readonly threadTags?: ThreadTagger["threadTags"];
@@ -164,6 +167,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
       this.untagThread = (...args) => gate.run(() => warm.untagThread(...args));
       this.threadTags = (...args) => gate.run(() => warm.threadTags(...args));
     }
+    if (keepsStatus(warm)) this.noteStatus = (...args) => gate.run(() => warm.noteStatus(...args));
     if (keepsItems(warm)) {
       const { items } = warm;
       this.items = {

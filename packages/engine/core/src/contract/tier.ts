@@ -8,6 +8,8 @@
  * (remove, evict, deleteThread).
  */
 
+import type { ThreadStatus, WritesOutcome } from "./threadStatus.ts";
+
 /** Names a blob by its content: 40 lower-case hex digits (SHA-256 of type and bytes, cut to 160 bits). */
 export type BlobHash = string;
 
@@ -142,6 +144,8 @@ export interface ThreadInfo {
   readonly writtenAtMs: number;
   /** Its bytes were evicted: only heads are here. */
   readonly evicted: boolean;
+  /** How it stands, if {@link ThreadQuery.status} asked for it and the tier knows it. */
+  readonly status?: ThreadStatus | undefined;
   /** Record of the root namespace's head, if {@link ThreadQuery.headTerms} asked for it and it costs the tier nothing more. */
   readonly headRecord?: CheckpointRecord | undefined;
 }
@@ -158,6 +162,11 @@ export interface ThreadQuery {
   readonly includeEvicted?: boolean | undefined;
   /** Only threads that carry all of these tags. Only a {@link ThreadTagger} is asked for this. */
   readonly tags?: readonly ThreadTag[] | undefined;
+  /**
+   * Asks for `status`, and leaves out threads of which the tier knows another one. Threads whose status it doesn't know are yielded, without
+   * `status`; so a tier without support yields them all. "unknown": only those.
+   */
+  readonly status?: ThreadStatus | "unknown" | undefined;
   /**
    * Asks for `headRecord`. A tier may leave out threads whose root head lacks one of these {@link CheckpointRecord.terms}. One that
    * doesn't support this yields them all, without `headRecord`.
@@ -239,6 +248,8 @@ export interface RemoveRequest {
 
 /** Argument of {@link Tier.appendWrites}. */
 export interface AppendWritesRequest extends Address, WriteBatch {
+  /** What the batch says of its task, from which the tier knows the thread's status. Absent: the status isn't known then. */
+  readonly outcome?: WritesOutcome | undefined;
   readonly newBlobs: readonly Blob[];
   /** As in {@link AppendRequest.relies}. */
   readonly relies?: boolean | undefined;

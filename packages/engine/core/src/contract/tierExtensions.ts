@@ -11,6 +11,18 @@ import type {
   ThreadTag,
   Tier,
 } from "./tier.ts";
+import type { ThreadStatus } from "./threadStatus.ts";
+
+/** A tier that stores how threads stand, and answers {@link ThreadQuery.status} from an index. */
+export interface StatusKeeper {
+  /** Notes the status of a thread whose status the tier doesn't know. False, and nothing is done, if the thread isn't at `revision`. */
+  noteStatus(threadId: string, revision: number, status: ThreadStatus): Promise<boolean>;
+}
+
+/** Whether a tier is a {@link StatusKeeper}. */
+export function keepsStatus(tier: Tier): tier is Tier & StatusKeeper {
+  return typeof (tier as Partial<StatusKeeper>).noteStatus === "function";
+}
 
 // Abilities that a tier may have beyond its contract: for each, an interface and a function that says whether a tier has it.
 

@@ -20,6 +20,7 @@ import {
   type Consumed,
   type LooseValue,
 } from "./record.ts";
+import { statusTerm } from "../contract/threadStatus.ts";
 import { metadataTerms, snapshotTerm } from "./metadataTerms.ts";
 import type {
   Address,
@@ -64,6 +65,8 @@ export interface CheckpointPut {
   readonly consumed?: Consumed;
   /** Values of best-effort channels, which are in none of the maps of `checkpoint`. */
   readonly loose?: readonly LooseValue[];
+  /** Whether it stands for a namespace that counts as not begun. Such a checkpoint is known by its terms. */
+  readonly isUnbegun?: boolean | undefined;
 }
 
 /** What is remembered of earlier checkpoints whose values a checkpoint may share. */
@@ -157,7 +160,11 @@ export class CheckpointCoder {
     const captured = {
       header: headerCopy(header),
       metadata: this.#coder.dump(at, "metadata", metadata),
-      terms: metadataTerms(metadata),
+      // Every checkpoint says whether a step is due, except the empty ones of namespaces that count as not begun.
+      terms:
+        put.isUnbegun === true
+          ? metadataTerms(metadata)
+          : [...metadataTerms(metadata), statusTerm(put.checkpoint.channel_values)],
       runId: put.runId,
       consumed: put.consumed,
       loose: put.loose ?? [],

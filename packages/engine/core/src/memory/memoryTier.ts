@@ -30,7 +30,9 @@ import type {
   ThreadQuery,
   ThreadTag,
   Tier,
+  WriteBatch,
 } from "../contract/tier.ts";
+import { statusFrom, type ThreadStatus, type WritesOutcome } from "../contract/threadStatus.ts";
 import type { ItemKeeper } from "../contract/items.ts";
 import { MemoryItems } from "./memoryItems.ts";
 import type { WorkspaceKeeper } from "../contract/workspaces.ts";
@@ -51,6 +53,7 @@ import type {
   LockState,
   NamespaceCopy,
   ReplaceBytesRequest,
+  StatusKeeper,
   Sweeper,
   ThreadCopier,
   ThreadInspection,
@@ -76,10 +79,14 @@ interface Thread {
   records: Map<string, CheckpointRecord>;
   blobs: Map<BlobHash, Blob>;
   writes: Map<string, StoredWriteBatch[]>;
+  /** What the batches of `writes` say of their tasks, in the same order. */
+  outcomes: Map<string, (WritesOutcome | undefined)[]>;
   /** Namespaces that were adopted from the owner, and until when these copies may be trusted. */
   copies: Map<string, { readonly revision: number; readonly untilMs: number }>;
   /** Copies of revisions of the owner below this are refused. */
   copyFloor: number;
+  /** The status that was noted for a revision. */
+  noted?: { readonly revision: number; readonly status: ThreadStatus } | undefined;
   /** Tags, by {@link tagKey}. */
   tags: ReadonlySet<string>;
 }
@@ -96,6 +103,7 @@ function emptyThread(): Thread {
     records: new Map(),
     blobs: new Map(),
     writes: new Map(),
+    outcomes: new Map(),
     copies: new Map(),
     copyFloor: 0,
     tags: new Set(),
@@ -137,6 +145,7 @@ export class MemoryTier
     BytesReplacer,
     ThreadTagger,
     ThreadInspector,
+    StatusKeeper,
     Sweeper
 {
   readonly name: string = "memory";
@@ -251,6 +260,7 @@ export class MemoryTier
       .filter(([, thread]) => thread.heads.size > 0)
       .filter(([, { tags }]) => (query.tags ?? []).every((tag) => tags.has(tagKey(tag))))
       .map(([threadId, thread]) => infoOf(threadId, thread, query))
+      .filter((info) => stands(info, query.status))
       .filter(({ headRecord }) => hasTerms(headRecord, query.headTerms))
       .filter(({ writtenAtMs }) => query.writtenBeforeMs === undefined || writtenAtMs < query.writtenBeforeMs)
       .filter(({ evicted }) => query.includeEvicted !== false || !evicted)
@@ -328,6 +338,7 @@ export class MemoryTier
     for (const at of request.checkpoints) {
       thread.records.delete(checkpointKey(at));
       thread.writes.delete(checkpointKey(at));
+      thread.outcomes.delete(checkpointKey(at));
     }
     // A new map, because readers hold the old one.
     thread.blobs = new Map(thread.blobs);
@@ -377,11 +388,19 @@ export class MemoryTier
     if (thread === undefined || thread.revision !== revision) return false;
     thread.records.clear();
     thread.writes.clear();
+    thread.outcomes.clear();
     thread.blobs = new Map();
     thread.copies.clear();
     thread.evicted = true;
     thread.revision += 1;
     thread.removedAt = thread.revision;
+    return true;
+  }
+
+  async noteStatus(threadId: string, revision: number, status: ThreadStatus): Promise<boolean> {
+    const thread = this.#threads.get(threadId);
+    if (thread?.revision !== revision) return false;
+    thread.noted = { revision, status };
     return true;
   }
 
@@ -472,6 +491,7 @@ export class MemoryTier
     for (const [key, record] of source.records) target.records.set(key, { ...record, threadId: targetId });
     for (const [hash, blob] of source.blobs) target.blobs.set(hash, blob);
     for (const [key, batches] of source.writes) target.writes.set(key, [...batches]);
+    for (const [key, outcomes] of source.outcomes) target.outcomes.set(key, [...outcomes]);
     for (const [namespace, head] of source.heads) target.heads.set(namespace, head);
     target.tags = new Set([...target.tags, ...source.tags]);
     target.revision += Math.max(1, source.revision);
@@ -490,6 +510,7 @@ export class MemoryTier
     else {
       thread.heads.set(namespace, head);
       thread.writes.set(checkpointKey({ namespace, checkpointId: head }), [...copy.writes]);
+      thread.outcomes.delete(checkpointKey({ namespace, checkpointId: head }));
     }
     thread.copies.set(namespace, { revision, untilMs });
     this.#close(threadId, thread, head !== undefined);
@@ -609,14 +630,13 @@ export class MemoryTier
     this.#threads.delete(threadId);
   }
 
-  #addWrites(
-    thread: Thread,
-    batch: Address & { taskId: string; blobs: readonly BlobHash[]; body: Uint8Array },
-  ): void {
+  #addWrites(thread: Thread, batch: Address & WriteBatch & { outcome?: WritesOutcome | undefined }): void {
     const { taskId, blobs, body } = batch;
     const batches = thread.writes.get(checkpointKey(batch)) ?? [];
+    const outcomes = thread.outcomes.get(checkpointKey(batch)) ?? batches.map(() => undefined);
     batches.push({ taskId, blobs, body, order: thread.revision });
     thread.writes.set(checkpointKey(batch), batches);
+    thread.outcomes.set(checkpointKey(batch), [...outcomes, batch.outcome]);
     thread.copies.delete(batch.namespace);
   }
 
@@ -635,12 +655,39 @@ function copyOf(thread: Thread, { namespace }: { namespace: string }, nowMs: num
   return copy === undefined || copy.untilMs <= nowMs ? {} : { copy };
 }
 
-function infoOf(threadId: string, thread: Thread, { headTerms }: ThreadQuery): ThreadInfo {
+function infoOf(threadId: string, thread: Thread, { headTerms, status }: ThreadQuery): ThreadInfo {
   const { revision, heads, records, writtenAtMs, evicted } = thread;
   const head = heads.get("");
-  const info = { threadId, revision, head, writtenAtMs, evicted };
+  const known = status === undefined ? undefined : statusOf(thread, head);
+  const info = {
+    threadId,
+    revision,
+    head,
+    writtenAtMs,
+    evicted,
+    ...(known === undefined ? {} : { status: known }),
+  };
   if (headTerms === undefined || head === undefined) return info;
   return { ...info, headRecord: records.get(checkpointKey({ namespace: "", checkpointId: head })) };
+}
+
+function statusOf(thread: Thread, head: string | undefined): ThreadStatus | undefined {
+  const { revision, noted, records, writes, outcomes } = thread;
+  if (noted?.revision === revision) return noted.status;
+  if (head === undefined) return "idle";
+  const key = checkpointKey({ namespace: "", checkpointId: head });
+  const record = records.get(key);
+  if (record === undefined) return undefined;
+  const batches = writes.get(key) ?? [];
+  return statusFrom(
+    record.terms,
+    batches.map(({ taskId }, place) => [taskId, outcomes.get(key)?.[place]]),
+  );
+}
+
+/** Whether a thread stands as a query asks, or nobody knows. */
+function stands({ status }: ThreadInfo, wanted: ThreadQuery["status"]): boolean {
+  return wanted === undefined || status === undefined || status === wanted;
 }
 
 /** Whether a record carries all terms. True if the record isn't here, because it may carry them. */

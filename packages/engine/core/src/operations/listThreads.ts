@@ -5,6 +5,8 @@ import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
 import { matches, metadataTerms } from "../encode/metadataTerms.ts";
 import type { Tags, ThreadTags } from "../saver/threadTags.ts";
+import { statusAt } from "./statusAt.ts";
+import { threadStatuses, type ThreadStatus } from "../contract/threadStatus.ts";
 import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
 import type { CheckpointRecord, ThreadInfo, ThreadQuery, Tier } from "../contract/tier.ts";
 
@@ -14,6 +16,16 @@ export interface ThreadListOptions {
   readonly filter?: Readonly<Record<string, unknown>> | undefined;
   /** Only threads that carry all of these tags (`threadTags`, `tagThread`): `{ user_id: "anna" }`. */
   readonly tag?: Tags | undefined;
+  /**
+   * Only threads that stand so, by their newest root checkpoint: "waiting" (a question waits for a person's answer), "failed" (a task of the
+   * step that is due ended with an error), "interrupted" (a step is due, and nothing waits or failed: the run was cut off, or is under way),
+   * "idle" (nothing is due). The page says it of each thread. Threads whose newest checkpoint isn't here, so that nobody knows how they
+   * stand, are listed under every status, without `status`.
+   *
+   * Comes from an index. Threads that it doesn't know yet (written by versions before it, or copied or forked and not written since) are
+   * read to find out, on each call until the next write or `maintain`.
+   */
+  readonly status?: ThreadStatus | undefined;
   /**
    * Default "newest": most recently written first. A thread that is written to between two pages moves to the front, past the cursor, and
    * is missed. To walk over all threads, pass "oldest": such a thread then moves to the end. It may be listed twice, but is never missed.
@@ -28,6 +40,7 @@ export interface ThreadListOptions {
 const names: OptionNames<ThreadListOptions> = {
   filter: true,
   tag: true,
+  status: true,
   order: true,
   cursor: true,
   limit: true,
@@ -35,6 +48,7 @@ const names: OptionNames<ThreadListOptions> = {
 const advice: OptionAdvice = {
   metadata: "Write filter.",
   where: "Write filter.",
+  state: "Write status.",
   prefix: "Threads aren't found by their ids: tag them (threadTags), and write tag.",
   tags: "Write tag.",
   threadTags: "Write tag.",
@@ -72,6 +86,12 @@ function checkThreadListOptions(options: ThreadListOptions): void {
     throw new InvalidOptionError("limit", shown(limit), "Use a whole number, 1 or more.");
   if (cursor !== undefined && typeof cursor !== "string")
     throw new InvalidOptionError("cursor", shown(cursor), "Pass the cursor of an earlier page as it was.");
+  if (options.status !== undefined && !threadStatuses.includes(options.status))
+    throw new InvalidOptionError(
+      "status",
+      shown(options.status),
+      `Use ${threadStatuses.map((each) => `"${each}"`).join(", ")}.`,
+    );
   checkFilter(filter);
   for (const [key, value] of Object.entries(filter ?? {})) {
     // An undefined value would filter nothing, so the answer would be everybody's threads.
@@ -91,7 +111,7 @@ export async function listThreads(
   options: ThreadListOptions,
 ): Promise<ThreadPage> {
   checkThreadListOptions(options);
-  const { filter, tag, order = "newest", cursor, limit = 100 } = options;
+  const { filter, tag, status, order = "newest", cursor, limit = 100 } = options;
   const after =
     cursor === undefined
       ? undefined
@@ -100,11 +120,13 @@ export async function listThreads(
     order,
     after,
     ...(tag === undefined ? {} : { tags: tags.asked(tag) }),
+    ...(status === undefined ? {} : { status }),
   };
-  const found =
+  const listed =
     filter === undefined
       ? withCheckpoints(tier, query, limit + 1)
       : matching(tier, coder, tier.threads({ ...query, headTerms: metadataTerms(filter) }), filter);
+  const found = status === undefined ? listed : standing(tier, coder, listed, status);
   const threads: ThreadInfo[] = [];
   for await (const thread of found) {
     if (threads.length === limit) {
@@ -158,9 +180,33 @@ async function* matching(
   threads: AsyncIterable<ThreadInfo>,
   filter: Readonly<Record<string, unknown>>,
 ): AsyncGenerator<ThreadInfo> {
+  yield* lookedUp(threads, async (thread) =>
+    (await headMatches(tier, coder, thread, filter)) ? thread : undefined,
+  );
+}
+
+/** Threads that stand so, and those of which nobody knows it. Reads those that the tier yields without a status. */
+async function* standing(
+  tier: Tier,
+  coder: CheckpointCoder,
+  threads: AsyncIterable<ThreadInfo>,
+  wanted: ThreadStatus,
+): AsyncGenerator<ThreadInfo> {
+  yield* lookedUp(threads, async (thread) => {
+    const status = thread.status ?? (await statusAt(tier, coder, thread.threadId, thread.head));
+    if (status === undefined) return thread;
+    return status === wanted ? { ...thread, status } : undefined;
+  });
+}
+
+/** What a look at each thread says, in their order, several at the same time. */
+async function* lookedUp(
+  threads: AsyncIterable<ThreadInfo>,
+  look: (thread: ThreadInfo) => Promise<ThreadInfo | undefined>,
+): AsyncGenerator<ThreadInfo> {
   let looking: Promise<ThreadInfo | undefined>[] = [];
   for await (const thread of threads) {
-    looking.push(headMatches(tier, coder, thread, filter).then((isMatch) => (isMatch ? thread : undefined)));
+    looking.push(look(thread));
     if (looking.length < lookedUpTogether) continue;
     for (const match of await Promise.all(looking)) if (match !== undefined) yield match;
     looking = [];

@@ -131,7 +131,7 @@ async function unbegun(
   const checkpointId = uuid6(-2);
   const checkpoint = { ...emptyCheckpoint(), id: checkpointId };
   const metadata: CheckpointMetadata = { ...unbegunMark, parents: { "": rootId } };
-  const put = { checkpoint, metadata, newVersions: {}, runId: undefined };
+  const put = { checkpoint, metadata, newVersions: {}, runId: undefined, isUnbegun: true };
   const before = { parentId: undefined, parent: undefined, again: undefined };
   const { record } = await coder.encode({ threadId, namespace, checkpointId }, before, put);
   return record;

@@ -67,6 +67,7 @@ import {
 import { Maintenance } from "../maintenance/maintenance.ts";
 import { repeated, stopAll, type Repeated } from "../maintenance/repeated.ts";
 import { evictLooseTask } from "../maintenance/evictLoose.ts";
+import { noteStatusTask } from "../maintenance/noteStatus.ts";
 import { deleteIdleTask, pruneInUseTask, type RetentionParts } from "../maintenance/retention.ts";
 import { checkRetention, type ResolvedRetention } from "../maintenance/retentionOptions.ts";
 import type { MaintenanceReport, MaintenanceTask } from "../maintenance/steps.ts";
@@ -103,6 +104,7 @@ import { asPendingWrite } from "../encode/writeCoder.ts";
 import { isStored, isStoredWithWrites, lostParent } from "../operations/brokenLine.ts";
 import { settledHead } from "../operations/settledHead.ts";
 import { rebuiltChannels } from "../langgraph/rebuiltChannels.ts";
+import { outcomeOf } from "../contract/threadStatus.ts";
 import { pendingBatches, Writers } from "./writers.ts";
 
 /** How long a stop waits for maintenance, and for values to be written, as a tier may never answer. Milliseconds. */
@@ -241,6 +243,7 @@ export class TierSaver extends BaseCheckpointSaver {
       deleteIdleTask(parts),
       pruneInUseTask(parts),
       evictLooseTask(parts),
+      noteStatusTask(parts),
       sweepsTiers([parts.tier], parts.now),
     ];
   }
@@ -409,6 +412,14 @@ export class TierSaver extends BaseCheckpointSaver {
     const batchId = this.#writers.nextBatchId(config, at, taskId);
     const omitted = this.#bestEffort.omitted(at, writes);
     const captured = this.coder.writes.capture(at, taskId, { taskPath, batchId, omitted }, writes);
+    // What a run under durability "exit" stores for its own checkpoints isn't pending.
+    const isPending = pendingBatches([{ ...captured, writes: [] }]).length > 0;
+    const outcome = isPending
+      ? outcomeOf(
+          taskId,
+          captured.writes.map(({ channel }) => channel),
+        )
+      : "nothing";
     const tags = this.#tags.named(config);
     try {
       const write = { at, continues: true, branches: false };
@@ -418,7 +429,7 @@ export class TierSaver extends BaseCheckpointSaver {
         const early = this.#known.parents.get(at) === undefined;
         const { batch, values, relies } = await this.coder.writes.encode(at, captured, early);
         const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
-        const request = { ...at, ...batch, newBlobs, relies, seen: seen() };
+        const request = { ...at, ...batch, outcome, newBlobs, relies, seen: seen() };
         if (notes !== undefined) notes.bytes = writesTraffic(request).sent;
         const noteStored = this.#known.beginsWrites(config, at.threadId);
         await this.tier.appendWrites(request);
@@ -576,7 +587,10 @@ export class TierSaver extends BaseCheckpointSaver {
       });
   }
 
-  /** Threads by their tags and the metadata of their newest root checkpoint, most recently written first. @throws InvalidOptionError */
+  /**
+   * Threads by their tags, their status and the metadata of their newest root checkpoint, most recently written first.
+   * @throws InvalidOptionError
+   */
   async listThreads(options: ThreadListOptions = {}): Promise<ThreadPage> {
     return await operation("listThreads", {}, async () => {
       await this.#keys?.beforeHashing();

@@ -17,7 +17,7 @@ const requires: readonly TierPart[] = [
   "tags",
 ];
 
-testTier("memory", () => opened(new MemoryTier()), { requires });
+testTier("memory", () => opened(new MemoryTier()), { requires: [...requires, "status"] });
 
 testTier("memory behind a FaultyTier without faults", () => opened(new FaultyTier(new MemoryTier())), {
   requires,

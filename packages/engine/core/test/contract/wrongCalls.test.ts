@@ -196,7 +196,7 @@ const methods: readonly Row[] = [
     "listThreads: text",
     () => call("listThreads", "ada"),
     "options",
-    "takes an object of filter, tag, order, cursor, limit",
+    "takes an object of filter, tag, status, order, cursor, limit",
   ],
   [
     "listThreads: a filter that is text",

@@ -2,6 +2,7 @@ import { neededBlobs, type AppendRequest } from "@stratigraph/core/tier";
 import { BinaryArgument } from "../wire/binaryArgument.ts";
 import { hashesText, hashText } from "../wire/hex.ts";
 import { keyText, longIdText } from "../wire/keys.ts";
+import { outcomeLetters } from "../wire/statusLetters.ts";
 import type { PendingAppend } from "./pendingAppend.ts";
 
 /**
@@ -119,13 +120,14 @@ class AppendLists {
     }
   }
 
-  #addWrites(request: number, writes: NonNullable<AppendRequest["writes"]>, keys: Keys): void {
-    for (const { checkpointId, namespace, taskId, blobs, body } of writes) {
+  #addWrites(request: number, writes: NonNullable<PendingAppend["writes"]>, keys: Keys): void {
+    for (const { checkpointId, namespace, taskId, blobs, body, outcome } of writes) {
       this.#writes.push({
         request,
         id: keys.of(checkpointId),
         ns: keys.of(namespace),
         task: keys.of(taskId),
+        outcome: outcome === undefined ? undefined : outcomeLetters[outcome],
         blobs: hashesText(blobs),
         body_start: this.#data.add(body),
         body_length: body.length,

@@ -1,7 +1,14 @@
-import { goesOn, type AppendRequest, type AppendWritesRequest } from "@stratigraph/core/tier";
+import {
+  goesOn,
+  type Address,
+  type AppendRequest,
+  type AppendWritesRequest,
+  type WriteBatch,
+} from "@stratigraph/core/tier";
 
 /** A call of append() or appendWrites() that is yet to be sent. Its bytes are still in the caller's buffers. */
 export interface PendingAppend extends AppendRequest {
+  readonly writes?: readonly (Address & WriteBatch & Pick<AppendWritesRequest, "outcome">)[] | undefined;
   /** It continues a thread rather than beginning one. */
   readonly goesOn: boolean;
   /** Bytes of all bodies and blobs. */

@@ -1,5 +1,11 @@
 // long file: every method of the contract, nearly all one call of the shard that has the thread; read as one piece
-import { StratigraphError, type ThreadInfo, type Tier, type TierHealth } from "@stratigraph/core";
+import {
+  StratigraphError,
+  type ThreadInfo,
+  type ThreadStatus,
+  type Tier,
+  type TierHealth,
+} from "@stratigraph/core";
 import { copyByReading, tierHealth } from "@stratigraph/core/internal";
 import type {
   Address,
@@ -40,6 +46,7 @@ import type {
   Tombstone,
   TombstoneQuery,
   UnchangedDeleter,
+  StatusKeeper,
 } from "@stratigraph/core/tier";
 import type { PostgresTier } from "../postgresTier.ts";
 import type { SetupOptions } from "../schema/setUp.ts";
@@ -70,6 +77,7 @@ export class ShardedTier
     Diagnoser,
     HealthReporter,
     ScriptedSetup,
+    StatusKeeper,
     ThreadTagger,
     ThreadInspector,
     LeftoverFinder,
@@ -165,6 +173,10 @@ export class ShardedTier
 
   async evict(threadId: string, revision: number): Promise<boolean> {
     return await this.#of(threadId, (tier) => tier.evict(threadId, revision));
+  }
+
+  async noteStatus(threadId: string, revision: number, status: ThreadStatus): Promise<boolean> {
+    return await this.#of(threadId, (tier) => tier.noteStatus(threadId, revision, status));
   }
 
   async deleteThread(threadId: string): Promise<void> {

@@ -28,7 +28,7 @@ testTier(
   },
   {
     skipNothing: true,
-    requires: ["archiveSource", "inspect", "deleteUnchanged", "tags", "leases", "locks"],
+    requires: ["archiveSource", "inspect", "deleteUnchanged", "tags", "status", "leases", "locks"],
     ...sparser,
   },
 );

@@ -43,4 +43,5 @@ export type TierPart =
   | "archiveSource"
   | "inspect"
   | "replaceBytes"
-  | "tags";
+  | "tags"
+  | "status";

@@ -28,6 +28,7 @@ import { replaceBytesTests } from "./replaceBytesTests.ts";
 import { removeTests } from "./removeTests.ts";
 import { setBackTests } from "./setBackTests.ts";
 import type { OpenedTier, TierPart, TierSuiteOptions } from "./setup.ts";
+import { statusTests } from "./statusTests.ts";
 import { tagTests } from "./tagTests.ts";
 import { threadsTests } from "./threadsTests.ts";
 
@@ -113,5 +114,6 @@ export function testTier(
     replaceBytesTests(context);
     inspectTests(context);
     tagTests(context);
+    statusTests(context);
   });
 }

@@ -1,0 +1,99 @@
+import { ERROR, INTERRUPT, RESUME, TASKS } from "@langchain/langgraph-checkpoint";
+import { term } from "../encode/metadataTerms.ts";
+import { NULL_TASK } from "../langgraph/taskIds.ts";
+
+/**
+ * How a thread stands, by its newest root checkpoint:
+ *
+ * - "waiting": a question (`interrupt()`) waits for a person's answer
+ * - "failed": a task of the step that is due ended with an error
+ * - "interrupted": a step is due, and nothing waits or failed. The run was cut off, killed or stopped by `interruptBefore`; or it is under
+ *   way: the storage can't tell these apart
+ * - "idle": nothing is due
+ *
+ * Where one task waits and another failed, the thread waits.
+ */
+export type ThreadStatus = "waiting" | "failed" | "interrupted" | "idle";
+
+/** All of {@link ThreadStatus}. */
+export const threadStatuses: readonly ThreadStatus[] = ["waiting", "failed", "interrupted", "idle"];
+
+/**
+ * What a batch of pending writes says of its task: it asks, it failed, it was given an answer, or it ended. "all-answered": LangGraph didn't
+ * name the task that the answer is for. "nothing": it isn't pending.
+ */
+export type WritesOutcome = "waiting" | "failed" | "answered" | "all-answered" | "ended" | "nothing";
+
+/** The channel that names the error handler's source. */
+const errorSource = "__error_source_node__";
+
+/** Channels of pending writes that aren't the output of a task. */
+const notOutput: ReadonlySet<string> = new Set([ERROR, errorSource, INTERRUPT, RESUME]);
+
+/** What a batch says of its task, by the names of its channels. */
+export function outcomeOf(taskId: string, channels: Iterable<string>): WritesOutcome {
+  const named = new Set(channels);
+  if (named.has(ERROR)) return "failed";
+  if ([...named].some((channel) => !notOutput.has(channel))) return "ended";
+  if (named.has(INTERRUPT)) return "waiting";
+  if (!named.has(RESUME)) return "ended";
+  return taskId === NULL_TASK ? "all-answered" : "answered";
+}
+
+/** Terms of records that say whether a step is due. Records of older versions have neither. */
+const dueTerm = term("stratigraph:due");
+const idleTerm = term("stratigraph:idle");
+
+/** {@link dueTerm} and {@link idleTerm}, for a tier that looks at terms by itself. */
+export const statusTerms = { interrupted: dueTerm, idle: idleTerm } as const;
+
+/** The term of a checkpoint with these values: whether a step is due. */
+export function statusTerm(values: Readonly<Record<string, unknown>>): number {
+  return isDue(values) ? dueTerm : idleTerm;
+}
+
+/** Whether a step is due, by the values of a checkpoint's control channels: LangGraph clears those that were used. */
+export function isDue(values: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(values).some(([channel, value]) => {
+    if (value === undefined) return false;
+    if (channel === "__start__" || channel.startsWith("branch:to:")) return true;
+    if (channel === TASKS) return Array.isArray(value) && value.flat().length > 0;
+    return channel.startsWith("join:") && isJoined(channel, value);
+  });
+}
+
+/** Whether a barrier (`join:a+b:node`) has seen all nodes that it waits for. That of a deferred node is in a list with a flag. */
+function isJoined(channel: string, value: unknown): boolean {
+  if (!Array.isArray(value)) return false;
+  const seen: readonly unknown[] = Array.isArray(value[0]) ? value[0] : value;
+  const waited = channel.slice("join:".length, channel.lastIndexOf(":")).split("+");
+  return waited.every((node) => seen.includes(node));
+}
+
+/** A batch of pending writes: whose, and its outcome, undefined if it isn't known. */
+export type TaskOutcome = readonly [taskId: string, outcome: WritesOutcome | undefined];
+
+/**
+ * The status of a thread. Undefined if it isn't known.
+ * @param terms of the newest root checkpoint
+ * @param outcomes of the batches of its pending writes, oldest first. The last one of a task counts
+ */
+export function statusFrom(
+  terms: readonly number[],
+  outcomes: readonly TaskOutcome[],
+): ThreadStatus | undefined {
+  const last = new Map<string, WritesOutcome>();
+  for (const [taskId, outcome] of outcomes) {
+    if (outcome === undefined) return undefined;
+    if (outcome === "nothing") continue;
+    if (outcome === "all-answered") {
+      // Tasks that still ask do so again in the run that takes the answer.
+      for (const [asked, was] of last) if (was === "waiting") last.set(asked, "answered");
+    } else last.set(taskId, outcome);
+  }
+  const found = new Set(last.values());
+  if (found.has("waiting")) return "waiting";
+  if (found.has("failed")) return "failed";
+  if (terms.includes(idleTerm)) return "idle";
+  return terms.includes(dueTerm) ? "interrupted" : undefined;
+}
