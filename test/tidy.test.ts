@@ -24,7 +24,16 @@ const LAYERS: Record<string, string[]> = {
   "cli/serving": ["core", "cli/operations"],
   "cli/mcp": ["core", "branch", "journal", "workspace", "cli/operations", "cli/serving", "stratigraph"],
   "cli/inspector": ["core", "cli/mcp", "cli/operations", "cli/serving"],
-  "cli/terminal": ["core", "cli/inspector", "cli/mcp", "cli/operations", "cli/serving", "stratigraph"],
+  "cli/dev": ["core"],
+  "cli/terminal": [
+    "core",
+    "cli/dev",
+    "cli/inspector",
+    "cli/mcp",
+    "cli/operations",
+    "cli/serving",
+    "stratigraph",
+  ],
   testing: ["core"],
   stratigraph: ["core", "branch", "migrate", "postgres", "redis", "s3", "tiered"],
 };
@@ -118,7 +127,7 @@ function layerOf({ package: name, path }: Pick<Source, "package" | "path">): str
   const [, , , folder, room = ""] = path.split("/");
   if (name !== "cli") return name;
   if (folder === "page") return "cli/inspector";
-  return ["operations", "serving", "inspector", "mcp"].includes(room) ? `cli/${room}` : "cli/terminal";
+  return ["operations", "serving", "inspector", "mcp", "dev"].includes(room) ? `cli/${room}` : "cli/terminal";
 }
 
 test("there are sources to look at", () => {

@@ -105,6 +105,7 @@ export const LEFT_OUT = [
   "packages/features/branch/test/large.test.ts",
   "packages/features/branch/test/stacks.test.ts",
   "packages/tools/cli/test/terminal/examples.test.ts",
+  "packages/tools/cli/test/dev/dev.test.ts",
   "packages/engine/core/test/codec/crossNode.test.ts",
   "packages/engine/core/test/codec/wasmZstd.test.ts",
   "packages/tools/cli/test/inspector/browser/access.test.ts",

@@ -8,6 +8,7 @@ import { available } from "../../../../test/servers/available.ts";
 import { runChild } from "../../../../test/servers/children.ts";
 import { inContainer } from "../../../../test/servers/container.ts";
 import { lockFolder } from "../src/connection/lockFolder.ts";
+import { openShared } from "../src/connection/sharedFolders.ts";
 import type { LockMessage } from "./support/lockChild.ts";
 
 let folder: string;
@@ -32,6 +33,41 @@ test("a second taker is told who holds the folder, also in the same process", ()
   release();
   expect(taken()).toBeUndefined();
   expect(existsSync(join(folder, "stratigraph.lock"))).toBe(false);
+});
+
+test("where a process shares its folders, all open one database, and the last one closes it", async () => {
+  const shared = globalThis as { [key: symbol]: unknown };
+  const key = Symbol.for("stratigraph.sharedFolders");
+  const closed: number[] = [];
+  let opened = 0;
+  const open = async () => {
+    const n = (opened += 1);
+    const release = lockFolder(folder);
+    const query = () => Promise.resolve({ rows: [n] });
+    return { database: { query, exec: query, close: () => Promise.resolve(void closed.push(n)) }, release };
+  };
+  const end = async ({ database, release }: Awaited<ReturnType<typeof openShared>>): Promise<void> => {
+    await database.close();
+    release();
+  };
+  const isLocked = (): boolean => existsSync(join(folder, "stratigraph.lock"));
+  const alone = await openShared(folder, open);
+  await expect(openShared(folder, open)).rejects.toMatchObject({ code: "LOCKED" });
+  await end(alone);
+  shared[key] = new Map();
+  try {
+    const [first, second] = await Promise.all([openShared(folder, open), openShared(`${folder}/.`, open)]);
+    await end(first!);
+    expect([closed, isLocked()]).toEqual([[1], true]);
+    expect(await second!.database.query("", [], { parsers: {}, serializers: {} })).toEqual({ rows: [3] });
+    await end(second!);
+    expect([closed, isLocked()]).toEqual([[1, 3], false]);
+    const failing = () => Promise.reject(new Error("no disk"));
+    await expect(openShared(folder, failing)).rejects.toThrow("no disk");
+    await end(await openShared(folder, open));
+  } finally {
+    delete shared[key];
+  }
 });
 
 test("a lock is stale whose process is gone, or was another one with the same id", () => {

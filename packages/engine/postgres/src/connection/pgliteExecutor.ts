@@ -7,6 +7,8 @@ import type { Executor, PgQuery, PgResult } from "./client.ts";
 import { explainPostgresError } from "./explainPostgresError.ts";
 import { folderError } from "./folderError.ts";
 import { lockFolder } from "./lockFolder.ts";
+import type { OpenedPgLite, PgLite } from "./openedPgLite.ts";
+import { openShared } from "./sharedFolders.ts";
 import { putNewDatabase } from "../newDatabase.ts";
 import { byteaText } from "../wire/hex.ts";
 import { BoundedCallGate, observedCall } from "./calls.ts";
@@ -19,27 +21,7 @@ const openingMs = 120_000;
 /** How long closing one may take, in milliseconds. */
 const closingMs = 10_000;
 
-/** The used part of a PGlite database. */
-export interface PgLite {
-  query(
-    text: string,
-    values: unknown[],
-    options: {
-      parsers: Record<number, (value: string) => unknown>;
-      serializers: Record<number, (value: unknown) => string>;
-    },
-  ): Promise<{ rows: unknown[] }>;
-  exec(text: string): Promise<unknown>;
-  close(): Promise<void>;
-}
-
 type Extensions = NonNullable<PgLiteModule.PGliteOptions["extensions"]>;
-
-/** An open database, and a function that unlocks its folder. */
-export interface OpenedPgLite {
-  readonly database: PgLite;
-  readonly release: () => void;
-}
 
 // PGlite's own conversions of bytea go byte by byte; these take half the time of a put.
 const options = {
@@ -164,6 +146,15 @@ export async function openPgLite(
   const { PGlite } = await importPgLite();
   const more = { extensions: await extensions() };
   if (folder === undefined) return { database: await PGlite.create(more), release: () => undefined };
+  return await openShared(folder, () => openFolder(PGlite, folder, more, putNew));
+}
+
+async function openFolder(
+  PGlite: (typeof PgLiteModule)["PGlite"],
+  folder: string,
+  more: { readonly extensions: Extensions },
+  putNew: (data: string) => boolean,
+): Promise<OpenedPgLite> {
   const release = locked(folder);
   const data = `${folder}/data`;
   try {

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { operations, type Group, type Operation } from "../operations/index.ts";
+import { addDev } from "./dev.ts";
 import { addInit } from "./init.ts";
 import { addInspect } from "./inspect.ts";
 import { addMcp } from "./mcp.ts";
@@ -69,6 +70,7 @@ function programOf(terminal: Terminal, ended: (code: ExitCode) => void): Command
   for (const operation of operations) addOperation(program, operation, terminal, ended);
   addInspect(program, terminal, ended);
   addMcp(program, terminal, ended);
+  addDev(program, terminal, ended);
   addInit(program, terminal, ended);
   return program;
 }

@@ -27,6 +27,7 @@ interface Server {
 /**
  * Runs a server that others use, until it ends or Ctrl-C. A storage that doesn't answer doesn't keep the process alive.
  * @param flags what `--allow` names
+ * @param effect what the server does with the storage, whatever its clients may. Default: what `--allow` names
  * @throws InvalidOptionError; StratigraphError "ACCESS_DENIED"
  */
 export async function serve(
@@ -35,8 +36,8 @@ export async function serve(
   settings: Settings,
   terminal: Terminal,
   start: (served: Served) => Promise<Server>,
+  effect: Access = effectsOf(flags ?? []).includes("write") ? "write" : "read",
 ): Promise<ExitCode> {
-  const effect = effectsOf(flags ?? []).includes("write") ? "write" : "read";
   return await inContext(
     { terminal, settings, effect, progress: () => undefined },
     () => undefined,

@@ -16,8 +16,10 @@ export interface RunningCli {
 const { path, execArgv } = childProgram(join(import.meta.dirname, "cliChild.ts"));
 
 /** Starts it with pipes for streams. */
-export function spawnCli(args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningCli {
-  return watch(spawn(process.execPath, [...execArgv, path, ...args], { env: { ...process.env, ...env } }));
+export function spawnCli(args: readonly string[], env: NodeJS.ProcessEnv = {}, cwd?: string): RunningCli {
+  return watch(
+    spawn(process.execPath, [...execArgv, path, ...args], { env: { ...process.env, ...env }, cwd }),
+  );
 }
 
 /** Starts it on a terminal of 100 columns, which `script` of util-linux provides. */

@@ -1,0 +1,3 @@
+export { findLangGraphApi } from "./langgraphApi.ts";
+export { readLangGraphJson, setVariables } from "./langgraphJson.ts";
+export { startDev } from "./startDev.ts";

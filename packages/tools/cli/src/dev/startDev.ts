@@ -1,0 +1,173 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { InvalidOptionError, StratigraphError, type TierSaver } from "@stratigraph/core";
+import { messageOf } from "@stratigraph/core/internal";
+import { durableOps } from "./durableOps.ts";
+import type { StartOptions } from "./internals.ts";
+import type { LangGraphApi, LoadedApi } from "./langgraphApi.ts";
+import type { LangGraphJson } from "./langgraphJson.ts";
+import { OpsFile } from "./opsFile.ts";
+import { StoredThreads } from "./storedThreads.ts";
+import { Unawaited, useSaver, useStore } from "./standIn.ts";
+
+/** What {@link startDev} needs. */
+export interface DevOptions {
+  readonly api: LangGraphApi;
+  readonly json: LangGraphJson;
+  readonly saver: TierSaver;
+  /** 0: a free one. */
+  readonly port: number;
+  readonly host: string;
+  readonly quiet: boolean;
+  /** How many runs there may be at once. Default 10, as in LangGraph's own command. */
+  readonly workers?: number;
+}
+
+/** A dev server that listens. */
+export interface RunningDev {
+  /** Its address, without a slash at the end. */
+  readonly url: string;
+  /** Whether items of the store are in our storage: not every storage keeps items. */
+  readonly keepsItems: boolean;
+  /** Aborts runs, which then count as interrupted, and stops listening, within some seconds. */
+  close(): Promise<void>;
+}
+
+/** How long runs may take to end once they were aborted, in milliseconds, and how often to look. */
+const graceMs = 3000;
+const pollMs = 20;
+
+/**
+ * Starts LangGraph's dev server on our checkpointer and store.
+ * @throws StratigraphError "MISCONFIGURED" if a graph can't be loaded, or the port is taken; InvalidOptionError
+ */
+export async function startDev({
+  api,
+  json,
+  saver,
+  port,
+  host,
+  quiet,
+  workers = 10,
+}: DevOptions): Promise<RunningDev> {
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new InvalidOptionError("port", port, "Pass a whole number from 0 (a free one) to 65535.");
+  await checkPort(port, host);
+  const graphs = Object.entries(json.graphs).map(([name, graph]) => {
+    const path = typeof graph === "string" ? graph : graph.path;
+    return [name, path] as const;
+  });
+  process.env["NODE_ENV"] ??= "development";
+  if (port !== 0) process.env["LANGGRAPH_API_URL"] = urlOf(host, port);
+  await api.prepare(resolve(json.folder, graphs[0]![1].replace(/:[^:]*$/, "")));
+  const loaded = await api.load();
+  logToStderr(loaded, quiet);
+  const options = optionsOf(loaded, json, { port, host, nWorkers: workers });
+  const unawaited = new Unawaited();
+  useSaver(loaded.checkpointer, saver, unawaited);
+  const keepsItems = useOurStore(loaded, saver);
+  const file = await OpsFile.open(json.folder, loaded);
+  const names = graphs.map(([name]) => name);
+  const stored = new StoredThreads(saver, file, new loaded.FileSystemOps(file), names, loaded.logger);
+  const ops = durableOps(loaded, file, stored, unawaited);
+  const rest = (): void => {
+    // LangGraph's workers ask for runs for ever. This one they wait for, and it keeps no process alive.
+    ops.runs.next = async function* () {
+      await new Promise(() => undefined);
+      yield undefined;
+    };
+  };
+  let server: Awaited<ReturnType<LoadedApi["startServer"]>>;
+  try {
+    server = await loaded.startServer(options, { ops });
+  } catch (error) {
+    rest();
+    throw (error as NodeJS.ErrnoException).code === "EADDRINUSE"
+      ? taken(port, host, error)
+      : notLoaded(json, error);
+  }
+  const bound = Number(server.host.slice(server.host.lastIndexOf(":") + 1));
+  const url = urlOf(host, bound);
+  process.env["LANGGRAPH_API_URL"] = url;
+  process.env["PORT"] = String(bound);
+  return {
+    url,
+    keepsItems,
+    close: async () => {
+      rest();
+      const running = (): string[] =>
+        Object.values(file.data.runs).flatMap(({ run_id, status }) => (status === "running" ? [run_id] : []));
+      for (const runId of running()) loaded.abortRun(runId);
+      const end = performance.now() + graceMs;
+      while (running().length > 0 && performance.now() < end) await wait(pollMs);
+      await file.flush();
+      await server.cleanup();
+    },
+  };
+}
+
+function useOurStore({ store }: LoadedApi, saver: TierSaver): boolean {
+  try {
+    useStore(store, saver.store());
+    return true;
+  } catch (error) {
+    if (!StratigraphError.is(error, "INVALID_OPTION")) throw error;
+    return false;
+  }
+}
+
+function optionsOf(
+  { parseOptions }: LoadedApi,
+  { graphs, folder, file, auth, ui, ui_config, http }: LangGraphJson,
+  where: Pick<StartOptions, "port" | "host" | "nWorkers">,
+): StartOptions {
+  try {
+    return parseOptions({ ...where, cwd: folder, graphs, auth, ui, ui_config, http });
+  } catch (error) {
+    throw new StratigraphError("MISCONFIGURED", `${file} is wrong: ${messageOf(error)}`, { file }, error);
+  }
+}
+
+/** stdout is for addresses. */
+function logToStderr({ logger }: LoadedApi, quiet: boolean): void {
+  for (const transport of logger.transports)
+    transport.stderrLevels = Object.fromEntries(Object.keys(logger.levels).map((level) => [level, true]));
+  if (quiet) logger.level = "error";
+}
+
+/** Learns that a port is taken before graphs are loaded. */
+async function checkPort(port: number, host: string): Promise<void> {
+  const probe = createServer().listen(port, host);
+  try {
+    await once(probe, "listening");
+  } catch (error) {
+    throw taken(port, host, error);
+  }
+  probe.close();
+  await once(probe, "close");
+}
+
+function taken(port: number, host: string, error: unknown): StratigraphError {
+  const { code } = error as NodeJS.ErrnoException;
+  const why =
+    code === "EADDRINUSE"
+      ? `Port ${port} of ${host} is in use, perhaps by another dev server. End that, or choose another port: --port 2025.`
+      : `It can't listen on port ${port} of ${host} (${code}). Choose another host or port.`;
+  return new StratigraphError("MISCONFIGURED", why, { port, host }, error);
+}
+
+function notLoaded({ file }: LangGraphJson, error: unknown): StratigraphError {
+  return new StratigraphError(
+    "MISCONFIGURED",
+    `The server can't start with ${file}: ${messageOf(error)}`,
+    { file },
+    error,
+  );
+}
+
+function urlOf(host: string, port: number): string {
+  const shown = host === "0.0.0.0" || host === "::" ? "localhost" : host.includes(":") ? `[${host}]` : host;
+  return `http://${shown}:${port}`;
+}

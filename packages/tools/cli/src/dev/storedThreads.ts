@@ -1,0 +1,154 @@
+import type { TierSaver } from "@stratigraph/core";
+import type { ApiThread, Logger, Ops, ThreadSearch } from "./internals.ts";
+import { isInFlight, type OpsFile } from "./opsFile.ts";
+
+/** How many threads of the storage one search looks at, at most. Older ones are found by their ids. */
+export const mostListed = 1000;
+const pageSize = 100;
+/** How many states are read at the same time. */
+const together = 8;
+
+/** What LangGraph itself says of a checkpoint. The rest of its metadata is the thread's and the run's. */
+const ofCheckpoint = new Set(["source", "step", "parents", "writes", "run_id", "delta_writes_versioned"]);
+
+const uuid = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
+
+/** LangGraph's API knows only such ids of threads. */
+export function isUuid(threadId: string): boolean {
+  return uuid.test(threadId);
+}
+
+/**
+ * Threads of the storage that the server's own file doesn't know, or knows otherwise: after the process was killed, or written by another
+ * process. The server learns of them when somebody asks for them.
+ */
+export class StoredThreads {
+  readonly #saver: TierSaver;
+  readonly #file: OpsFile;
+  /** Reads states. Not the one that clients use, which asks this class first. */
+  readonly #ops: Ops;
+  readonly #graphs: readonly string[];
+  readonly #logger: Logger;
+  /** The heads that were last looked at. */
+  readonly #seen = new Map<string, string>();
+  readonly #looking = new Map<string, Promise<void>>();
+
+  constructor(saver: TierSaver, file: OpsFile, ops: Ops, graphs: readonly string[], logger: Logger) {
+    this.#saver = saver;
+    this.#file = file;
+    this.#ops = ops;
+    this.#graphs = graphs;
+    this.#logger = logger;
+  }
+
+  /** Learns what the storage has of a thread. */
+  async find(threadId: string): Promise<void> {
+    if (!isUuid(threadId)) return;
+    const { head } = await this.#saver.tier.peek({ threadId, namespace: "" });
+    if (head !== undefined) await this.#look(threadId, head);
+    else await this.#forgetDeleted(threadId);
+  }
+
+  /** Learns of the threads that a search may find. */
+  async search({ ids, metadata, status, values, offset = 0, limit = 10 }: ThreadSearch): Promise<void> {
+    if (ids !== undefined && ids.length > 0) {
+      for (const id of ids) await this.find(id);
+      return;
+    }
+    const isFiltered = [metadata, status, values].some((filter) => filter !== undefined && filter !== null);
+    await this.#list(isFiltered ? mostListed : offset + limit);
+  }
+
+  /** Learns of the most recently written threads, until enough were found. */
+  async #list(enough: number): Promise<void> {
+    let found = 0;
+    let cursor: string | undefined;
+    for (let listed = 0; listed < mostListed && found < enough; listed += pageSize) {
+      const page = await this.#saver.listThreads({
+        limit: pageSize,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      const threads = page.threads.filter(({ threadId, head }) => isUuid(threadId) && head !== undefined);
+      for (let n = 0; n < threads.length; n += together)
+        await Promise.all(
+          threads.slice(n, n + together).map(({ threadId, head }) => this.#look(threadId, head!)),
+        );
+      found += threads.length;
+      cursor = page.cursor;
+      if (cursor === undefined) return;
+    }
+  }
+
+  async #look(threadId: string, head: string): Promise<void> {
+    const { runs, threads } = this.#file.data;
+    const isKnown = threads[threadId] !== undefined;
+    // A run that is under way tells the server itself how it ends.
+    if (isKnown && (this.#seen.get(threadId) === head || isInFlight(runs, threadId))) return;
+    const looking =
+      this.#looking.get(threadId) ??
+      this.#learn(threadId, head).finally(() => this.#looking.delete(threadId));
+    this.#looking.set(threadId, looking);
+    await looking;
+  }
+
+  async #learn(threadId: string, head: string): Promise<void> {
+    if (this.#file.data.threads[threadId] === undefined) await this.#add(threadId);
+    const thread = this.#file.data.threads[threadId];
+    if (thread === undefined) return;
+    const state = await this.#stateOf(thread);
+    await this.#file.with(({ runs }) => {
+      if (state === undefined || isInFlight(runs, threadId)) return;
+      const { values, next, tasks, createdAt: at } = state;
+      const isFailed = tasks.some(({ error }) => error !== undefined && error !== null);
+      thread.status = isFailed ? "error" : next.length > 0 ? "interrupted" : "idle";
+      thread.values = values;
+      if (at !== undefined && thread.updated_at < new Date(at)) thread.updated_at = new Date(at);
+      const asked = tasks.filter(({ interrupts = [] }) => interrupts.length > 0);
+      thread.interrupts = Object.fromEntries(asked.map(({ id, interrupts }) => [id, interrupts]));
+    });
+    this.#seen.set(threadId, head);
+  }
+
+  async #add(threadId: string): Promise<void> {
+    const found = await this.#saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
+    if (found === undefined) return;
+    const own = Object.entries(found.metadata ?? {}).filter(
+      ([name]) => !ofCheckpoint.has(name) && !name.startsWith("stratigraph:"),
+    );
+    const at = new Date(found.checkpoint.ts);
+    const [only] = this.#graphs.length === 1 ? this.#graphs : [];
+    await this.#file.with(({ threads }) => {
+      threads[threadId] ??= {
+        thread_id: threadId,
+        created_at: at,
+        updated_at: at,
+        metadata: { ...(only === undefined ? {} : { graph_id: only }), ...Object.fromEntries(own) },
+        status: "idle",
+        config: {},
+      };
+    });
+  }
+
+  async #stateOf({
+    thread_id,
+    metadata,
+  }: ApiThread): Promise<Awaited<ReturnType<Ops["threads"]["state"]["get"]>> | undefined> {
+    if (typeof metadata["graph_id"] !== "string") return undefined;
+    try {
+      return await this.#ops.threads.state.get({ configurable: { thread_id } }, {}, undefined);
+    } catch (error) {
+      this.#logger.warn(`The state of thread ${thread_id} can't be read: ${String(error)}`);
+      return undefined;
+    }
+  }
+
+  /** A thread that had checkpoints and has none any more was deleted by another process. */
+  async #forgetDeleted(threadId: string): Promise<void> {
+    if (!this.#seen.delete(threadId) || isInFlight(this.#file.data.runs, threadId)) return;
+    await this.#file.with(({ runs, threads }) => {
+      delete threads[threadId];
+      for (const { run_id, thread_id } of Object.values(runs))
+        if (thread_id === threadId) delete runs[run_id];
+    });
+  }
+}

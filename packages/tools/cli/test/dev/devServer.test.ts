@@ -1,0 +1,278 @@
+import { randomUUID } from "node:crypto";
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Client } from "@langchain/langgraph-sdk";
+import { MemorySaver, StratigraphError } from "@stratigraph/core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { waitUntil } from "../../../../../test/servers/process.ts";
+import { durableOps } from "../../src/dev/durableOps.ts";
+import { findLangGraphApi } from "../../src/dev/langgraphApi.ts";
+import { readLangGraphJson } from "../../src/dev/langgraphJson.ts";
+import { OpsFile } from "../../src/dev/opsFile.ts";
+import { Unawaited } from "../../src/dev/standIn.ts";
+import { startDev, type RunningDev } from "../../src/dev/startDev.ts";
+import { StoredThreads } from "../../src/dev/storedThreads.ts";
+import { clientOf, DevProject } from "./support/devProject.ts";
+
+// LangGraph's dev server on our storage, in this process, asked by LangGraph's own client. In dev.test.ts it is a process that is killed.
+
+const env = { ...process.env };
+const listeners = ["uncaughtException", "unhandledRejection"] as const;
+const before = listeners.map((name) => process.listeners(name as "uncaughtException"));
+
+let project: DevProject;
+let saver: StubbornSaver;
+let dev: RunningDev;
+let client: Client;
+
+beforeAll(async () => {
+  project = await DevProject.make();
+  saver = new StubbornSaver();
+  await begin();
+});
+
+afterAll(async () => {
+  await dev.close();
+  await project.remove();
+  // LangGraph's server changes the process that it is in.
+  for (const [n, name] of listeners.entries())
+    for (const listener of process.listeners(name as "uncaughtException"))
+      if (!before[n]!.includes(listener)) process.off(name, listener);
+  for (const name of ["LANGGRAPH_API_URL", "PORT", "NODE_ENV"])
+    if (env[name] === undefined) delete process.env[name];
+    else process.env[name] = env[name];
+});
+
+/** Deletes nothing while it is told so. */
+class StubbornSaver extends MemorySaver {
+  refuses = false;
+
+  override async deleteThread(threadId: string): Promise<void> {
+    if (this.refuses) throw new StratigraphError("UNAVAILABLE", "not now");
+    await super.deleteThread(threadId);
+  }
+}
+
+async function begin(folder = project.folder): Promise<void> {
+  const api = { ...findLangGraphApi(folder), prepare: () => Promise.resolve() };
+  const json = await readLangGraphJson(folder);
+  dev = await startDev({ api, json, saver, port: 0, host: "127.0.0.1", quiet: true, workers: 100 });
+  client = clientOf(dev.url);
+}
+
+const headOf = async (thread: string) => (await saver.tier.peek({ threadId: thread, namespace: "" })).head;
+/** Runs the graph. LangGraph's own `wait` takes half a second more. */
+const run = async (thread: string, input: object | null, more: object = {}) => {
+  const { run_id } = await client.runs.create(thread, "agent", {
+    input: input as Record<string, unknown>,
+    ...more,
+  });
+  const ended = async () => {
+    const { status } = await client.runs.get(thread, run_id);
+    return status === "pending" || status === "running" ? undefined : status;
+  };
+  expect(await waitUntil("the run", ended)).toBe("success");
+  return (await client.threads.getState(thread)).values;
+};
+const ran = async (...said: string[]): Promise<string> => {
+  const { thread_id: thread } = await client.threads.create();
+  await run(thread, { said });
+  return thread;
+};
+const opsFile = () => join(project.folder, ".langgraph_api", ".langgraphjs_ops.json");
+
+test("runs, state, history, search, copies and deletions are those of our checkpointer, and items those of our store", async () => {
+  const thread = await ran("hello");
+  const said = ["hello", "first", "second"];
+  const state = await client.threads.getState(thread);
+  expect(state).toMatchObject({
+    values: { said },
+    next: [],
+    checkpoint: { checkpoint_id: await headOf(thread) },
+  });
+  expect(Object.keys(state.metadata ?? {})).not.toContain("user-agent");
+  expect(await client.threads.getHistory(thread)).toHaveLength(4);
+  expect(await client.threads.search({ metadata: { graph_id: "agent" } })).toMatchObject([
+    { thread_id: thread, status: "idle", values: { said } },
+  ]);
+  expect((await saver.listThreads({ tag: { graph_id: "agent" } })).threads).toMatchObject([
+    { threadId: thread },
+  ]);
+  const item = await client.store.getItem(["seen"], "first");
+  expect(item?.value).toEqual({ thread });
+  expect((await saver.store().get(["seen"], "first"))?.value).toEqual({ thread });
+
+  await client.threads.updateState(thread, { values: { said: ["by hand"] } });
+  const { thread_id: copy } = await client.threads.copy(thread);
+  expect((await client.threads.getState(copy)).values).toEqual({ said: [...said, "by hand"] });
+  expect(await headOf(copy)).toBe(await headOf(thread));
+  await client.threads.delete(copy);
+  expect(await headOf(copy)).toBeUndefined();
+  expect(await client.threads.search({ ids: [copy] })).toEqual([]);
+
+  const [first] = await client.runs.list(thread);
+  await client.runs.delete(thread, first!.run_id);
+  const left = await client.threads.getHistory(thread);
+  expect(left.map(({ metadata }) => metadata?.["source"])).toEqual(["update"]);
+  expect(await readdir(join(project.folder, ".langgraph_api"))).toEqual([".langgraphjs_ops.json"]);
+});
+
+test("a thread that was never run can be copied and deleted", async () => {
+  const { thread_id: thread } = await client.threads.create();
+  const { thread_id: copy } = await client.threads.copy(thread);
+  await client.threads.delete(copy);
+  await client.threads.delete(thread);
+  await expect(client.threads.get(thread)).rejects.toThrow("404");
+});
+
+test("a deletion that fails is no success, and the thread is still there", async () => {
+  const thread = await ran("stay");
+  saver.refuses = true;
+  await expect(client.threads.delete(thread)).rejects.toThrow("500");
+  saver.refuses = false;
+  expect(await client.threads.search({ ids: [thread] })).toMatchObject([{ thread_id: thread }]);
+  await client.threads.delete(thread);
+  expect(await client.threads.search({ ids: [thread] })).toEqual([]);
+});
+
+test("a request can't empty the storage", async () => {
+  const thread = await ran("keep");
+  await client.store.putItem(["kept"], "a", { text: "b" });
+  for (const what of ["checkpointer", "store"]) {
+    const answer = await fetch(`${dev.url}/internal/truncate`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ [what]: true }),
+    });
+    expect(answer.status).toBe(500);
+  }
+  expect(await headOf(thread)).toBeDefined();
+  expect(await client.store.getItem(["kept"], "a")).toBeDefined();
+});
+
+test("threads of other processes are listed with their graph, whatever their ids; LangGraph's API can show UUIDs alone", async () => {
+  const from = await ran("elsewhere", "ask");
+  const [byApp, odd] = [randomUUID(), "user-42"];
+  for (const to of [byApp, odd]) await saver.copyThread(from, to);
+  const listed = await client.threads.search({ status: "interrupted", metadata: { graph_id: "agent" } });
+  expect(listed.map(({ thread_id }) => thread_id)).toContain(byApp);
+  expect(listed.map(({ thread_id }) => thread_id)).not.toContain(odd);
+  expect(listed.find(({ thread_id }) => thread_id === byApp)).toMatchObject({
+    values: { said: ["elsewhere", "ask", "first"] },
+    metadata: { graph_id: "agent" },
+  });
+  expect(await client.threads.count({ status: "interrupted" })).toBe(2);
+  const done = await ran("done");
+  await saver.deleteThread(byApp);
+  await expect(client.threads.get(byApp)).rejects.toThrow("404");
+  await saver.deleteThread(from);
+  const app = randomUUID();
+  await saver.copyThread(done, app);
+  await client.runs.wait(app, "agent", { input: { said: ["again"] } });
+  expect((await client.threads.get(app)).values).toMatchObject({
+    said: expect.arrayContaining(["again"]) as unknown,
+  });
+  await saver.deleteThread(odd);
+});
+
+test("after a kill in the midst of a run the thread shows where it stopped, and goes on when it is asked", async () => {
+  const { thread_id: thread } = await client.threads.create({ metadata: { topic: "kill" } });
+  const { run_id } = await client.runs.create(thread, "agent", { input: { said: ["wait"] } });
+  await waitUntil(
+    "the second node",
+    async () => (await client.threads.getState(thread)).next[0] === "second",
+  );
+  expect(await client.threads.search({ metadata: { topic: "kill" } })).toMatchObject([{ status: "busy" }]);
+  // The file as a kill leaves it. Closing writes another one.
+  const kept = `${project.folder}-killed`;
+  await cp(project.folder, kept, { recursive: true, verbatimSymlinks: true });
+  await dev.close();
+  expect(await readFile(join(kept, ".langgraph_api/.langgraphjs_ops.json"), "utf8")).toContain(run_id);
+  await cp(join(kept, ".langgraph_api"), join(project.folder, ".langgraph_api"), { recursive: true });
+  await rm(kept, { recursive: true });
+  await begin();
+
+  expect(await client.runs.get(thread, run_id)).toMatchObject({ status: "interrupted" });
+  const [listed] = await client.threads.search({ metadata: { topic: "kill" } });
+  expect(listed).toMatchObject({
+    thread_id: thread,
+    status: "interrupted",
+    values: { said: ["wait", "first"] },
+  });
+  expect(await client.threads.getState(thread)).toMatchObject({ next: ["second"] });
+  await writeFile(project.go, "");
+  expect(await run(thread, null)).toEqual({
+    said: ["wait", "first", "second"],
+  });
+  expect(await client.threads.get(thread)).toMatchObject({ status: "idle" });
+});
+
+test("without the server's file, or with one that was cut off, threads are listed, with what was said of them, and can be answered", async () => {
+  const { thread_id: thread } = await client.threads.create({ metadata: { topic: "no file" } });
+  await run(thread, { said: ["ask"] });
+  await dev.close();
+  // Values may be encrypted in the storage.
+  const text = await readFile(opsFile(), "utf8");
+  expect(text).toContain(thread);
+  expect(JSON.parse(text).json.threads[thread]).not.toHaveProperty("values");
+  await writeFile(opsFile(), text.slice(0, -100));
+  await begin();
+
+  const names = await readdir(join(project.folder, ".langgraph_api"));
+  expect(names.find((name) => name.includes("unreadable"))).toBeDefined();
+  const [listed] = await client.threads.search({ metadata: { topic: "no file" } });
+  expect(listed).toMatchObject({
+    thread_id: thread,
+    status: "interrupted",
+    metadata: { graph_id: "agent" },
+    interrupts: { [Object.keys(listed!.interrupts)[0]!]: [{ value: "May I?" }] },
+  });
+  expect(await run(thread, null, { command: { resume: "yes" } })).toEqual({ said: ["ask", "first", "yes"] });
+});
+
+test("a run whose node failed is shown as failed, also after a start", async () => {
+  await expect(ran("fail")).rejects.toThrow("error");
+  const failed = async () => await client.threads.search({ status: "error" });
+  const [live] = await failed();
+  await dev.close();
+  await begin();
+  expect((await failed()).map(({ thread_id }) => thread_id)).toEqual([live!.thread_id]);
+});
+
+test("a run that began counts as begun, whenever the process is killed: its input isn't given twice", async () => {
+  const folder = join(project.folder, "queue");
+  const api = await findLangGraphApi(project.folder).load();
+  const file = await OpsFile.open(folder, api);
+  const [ours, unawaited] = [new MemorySaver(), new Unawaited()];
+  const stored = new StoredThreads(ours, file, new api.FileSystemOps(file), ["agent"], api.logger);
+  const ops = durableOps(api, file, stored, unawaited);
+  const [thread_id, run_id] = [randomUUID(), randomUUID()];
+  const before = new Date(0);
+  await ops.threads.put(thread_id, {}, undefined);
+  file.data.runs[run_id] = { run_id, thread_id, status: "pending", created_at: before, updated_at: before };
+  await file.flush();
+  for await (const _begun of ops.runs.next()) {
+    const killed = await OpsFile.open(folder, api);
+    expect(killed.data.runs[run_id]).toMatchObject({ status: "interrupted" });
+    expect(killed.data.threads[thread_id]).toBeDefined();
+    break;
+  }
+});
+
+test("a run that began meanwhile isn't shown as interrupted", async () => {
+  const folder = join(project.folder, "meanwhile");
+  const api = await findLangGraphApi(project.folder).load();
+  const file = await OpsFile.open(folder, api);
+  const thread_id = await ran("ask");
+  const plain = new api.FileSystemOps(file);
+  const read = plain.threads.state.get.bind(plain.threads.state);
+  const now = new Date();
+  plain.threads.state.get = async (...args) => {
+    const state = await read(...args);
+    file.data.runs["a"] = { run_id: "a", thread_id, status: "running", created_at: now, updated_at: now };
+    file.data.threads[thread_id]!.status = "busy";
+    return state;
+  };
+  await new StoredThreads(saver, file, plain, ["agent"], api.logger).find(thread_id);
+  expect(file.data.threads[thread_id]).toMatchObject({ status: "busy", metadata: { graph_id: "agent" } });
+});
