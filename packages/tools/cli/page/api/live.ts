@@ -41,8 +41,13 @@ export async function callLive<N extends OperationName>(
 
 function errorOf(told: unknown): ApiError {
   const { error, status } = told as {
-    readonly error: { readonly code: string; readonly message: string; readonly help?: string };
+    readonly error: {
+      readonly code: string;
+      readonly message: string;
+      readonly fields?: ApiError["fields"];
+      readonly help?: string;
+    };
     readonly status: number;
   };
-  return new ApiError(status, error.code, error.message, [], error.help);
+  return new ApiError(status, error.code, error.message, error.fields, error.help);
 }

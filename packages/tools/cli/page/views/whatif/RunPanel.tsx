@@ -1,6 +1,7 @@
 import type { InputOf, OutputOf } from "../../../src/operations/index.ts";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Answers } from "../../answers/Answers.tsx";
 import { call, may, session, type ApiError } from "../../api/client.ts";
 import { useChanges } from "../../api/events.ts";
 import { callLive } from "../../api/live.ts";
@@ -12,7 +13,6 @@ import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Field } from "../../design/Field.tsx";
 import { Pill } from "../../design/Pill.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
-import { Answers } from "./Answers.tsx";
 import { Outcome } from "./Outcome.tsx";
 import { emptyTimeline, ended, told, type Timeline } from "./timeline.ts";
 import { TimelineList } from "./TimelineList.tsx";
@@ -91,8 +91,16 @@ export function RunPanel({ thread, graph }: RunPanelProps): VNode {
           )}
         </div>
       ) : null}
-      {waits && !busy && may("write") ? (
-        <Answers interrupts={interrupts} disabled={busy} onAnswer={(resume) => void run({ resume })} />
+      {waits && may("write") ? (
+        // It stays while the answer is tried: one that is refused isn't filled in again.
+        <div hidden={busy}>
+          <Answers
+            interrupts={interrupts}
+            disabled={busy}
+            refused={error?.fields}
+            onAnswer={(given) => void run(given)}
+          />
+        </div>
       ) : null}
       {error === undefined ? null : <ErrorBox error={error} />}
       {timeline.nodes.length === 0 ? null : <TimelineList timeline={timeline} />}

@@ -1,5 +1,5 @@
 import { Validator, type Schema, type SchemaDraft } from "@cfworker/json-schema";
-import { isObject } from "../values/records.ts";
+import { isObject, type JsonObject } from "../values/records.ts";
 
 /** What an answer has where a question's schema wants something else. */
 export interface AnswerProblem {
@@ -75,14 +75,22 @@ export function schemaFault(schema: unknown): string | undefined {
 
 /** What in an answer doesn't fit a schema; nothing if it fits. @param schema one without {@link schemaFault} @param answer JSON */
 export function answerProblems(schema: unknown, answer: unknown): readonly AnswerProblem[] {
-  const { valid, errors } = validator(schema as Schema).validate(answer);
+  const { valid, errors: all } = validator(schema as Schema).validate(answer);
   if (valid) return [];
+  const errors = all.filter(({ keyword, keywordLocation, error }) => {
+    // zod says of a field with a default that it is required, and fills it in itself.
+    const [, name = ""] = keyword === "required" ? (/"(.*)"/.exec(error) ?? []) : [];
+    const { properties } = Object(valueAt(schema, keywordLocation.replace(/\/required$/, ""))) as JsonObject;
+    const { default: first } = Object((Object(properties) as JsonObject)[name]) as JsonObject;
+    return first === undefined;
+  });
   const choices = errors.filter(({ keyword }) => keyword === "anyOf" || keyword === "oneOf");
   const found = errors.filter(
     ({ keyword, keywordLocation }) =>
       !around.has(keyword) && !choices.some((each) => keywordLocation.startsWith(`${each.keywordLocation}/`)),
   );
-  const told = (found.length > 0 ? found : errors).map(
+  // Where only defaults were missing, what is left says that something further in is wrong.
+  const told = (found.length === 0 && errors.length === all.length ? errors : found).map(
     ({ keyword, keywordLocation, instanceLocation, error }) => ({
       path: instanceLocation.replace(/^#\/?/, ""),
       expected: expectedBy(keyword, valueAt(schema, keywordLocation), error),
@@ -97,7 +105,7 @@ export function answerProblems(schema: unknown, answer: unknown): readonly Answe
 /** Keywords whose errors only say that there is one further in. */
 const around: ReadonlySet<string> = new Set([
   ...["$ref", "$recursiveRef", "allOf", "if", "then", "else", "dependentSchemas"],
-  ...["properties", "patternProperties", "additionalProperties", "items", "prefixItems", "contains"],
+  ...["properties", "patternProperties", "additionalProperties", "items", "prefixItems"],
 ]);
 
 function expectedBy(keyword: string, wanted: unknown, error: string): string {

@@ -1,3 +1,4 @@
+import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { on } from "../seeds/on.ts";
 import { seed } from "../seeds/seed.ts";
@@ -63,6 +64,76 @@ test("a question is answered in a fork, and the thread itself goes on waiting", 
   await page.getByTestId("outcome").getByText("Done").waitFor();
   expect(await values("review/ridley/what-if-1")).toMatchObject({ decision: "reject" });
   expect(await values("review/ridley")).not.toHaveProperty("decision");
+});
+
+test("a question with a schema is a form: what doesn't fit is told in it, and nothing runs before", async () => {
+  const schema = {
+    type: "object",
+    properties: {
+      price: { type: "number", title: "Price", description: "In EUR", minimum: 3, maximum: 90 },
+      by: { enum: ["rail", "air"], title: "By", default: "rail" },
+      insured: { type: "boolean", title: "Insured" },
+      seats: { type: "array", items: { enum: ["window", "aisle"] }, title: "Seats" },
+      code: { type: "string", title: "Code", pattern: "^[A-Z]{2}$" },
+      traveller: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+      extras: { type: "array", items: { type: "object" }, title: "Extras" },
+    },
+    required: ["price", "by", "insured", "traveller"],
+    // What the form doesn't know: the server says it.
+    not: { properties: { price: { const: 13 } } },
+  };
+  let runs = 0;
+  const booking = new StateGraph(Annotation.Root({ trip: Annotation<unknown> }))
+    .addNode("book", () => {
+      runs += 1;
+      return {
+        trip: (interrupt as (...given: unknown[]) => unknown)("Which trip?", { responseSchema: schema }),
+      };
+    })
+    .addEdge(START, "book")
+    .compile({ checkpointer: place.saver });
+  await booking.invoke({ trip: 0 }, on("booking"));
+  const { at } = await inspecting(place.saver, {
+    allow: write,
+    graphs: ["booking"],
+    graph: () => Promise.resolve(booking as never),
+  });
+  const page = await openTab(at("/whatif?at=booking&fork=booking&graph=booking"), { expected: [/400/] });
+  const form = page.getByRole("form", { name: "Questions that wait" });
+  const submit = form.getByRole("button", { name: "Answer and run on" });
+  await submit.click();
+  await form.getByText("An answer is needed here.").first().waitFor();
+  expect(await form.getByText("An answer is needed here.").count()).toBe(3);
+  await form.getByRole("textbox", { name: "Price" }).fill("2");
+  await form.getByText("Expected: a number, at least 3, at most 90.").waitFor();
+  await form.getByRole("textbox", { name: "Price" }).fill("13");
+  expect(await form.getByRole("radio", { name: "rail" }).isChecked()).toBe(true);
+  await form.getByRole("group", { name: "Insured" }).getByRole("radio", { name: "No" }).check();
+  await form.getByRole("checkbox", { name: "aisle" }).check();
+  await form.getByRole("textbox", { name: "Code (optional)" }).fill("ab");
+  await form.getByText("Expected: matching ^[A-Z]{2}$.").waitFor();
+  await form.getByRole("textbox", { name: "Code (optional)" }).fill("AB");
+  await form.getByRole("textbox", { name: "traveller › name" }).fill("Ada");
+  await submit.click();
+  await form.getByText("Expected: what the schema's not says.").waitFor();
+  await form.getByText("Expected: what the schema's not says.").waitFor();
+  expect([runs, await form.getByRole("textbox", { name: "Price" }).inputValue()]).toEqual([1, "13"]);
+  await form.getByRole("textbox", { name: "Price" }).fill("14.5");
+  await form.getByRole("button", { name: "Answer in JSON instead" }).click();
+  expect(await form.getByRole("textbox", { name: "Answer to book" }).inputValue()).toContain('"price": 14.5');
+  await form.getByRole("button", { name: "Back to the form" }).click();
+  await submit.click();
+  await page.getByTestId("outcome").getByText("Done").waitFor();
+  expect(await values("booking")).toMatchObject({
+    trip: {
+      price: 14.5,
+      by: "rail",
+      insured: false,
+      seats: ["aisle"],
+      code: "AB",
+      traveller: { name: "Ada" },
+    },
+  });
 });
 
 test("without the right to write, what-if says how to get it, and the server refuses as well", async () => {
