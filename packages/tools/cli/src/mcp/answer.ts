@@ -12,6 +12,7 @@ import { createHash } from "node:crypto";
 import { canElicit } from "@stratigraph/journal/internal";
 import { z } from "zod";
 import type { Context, OutputOf } from "../operations/index.ts";
+import { answerForm, answerFrom, firstTexts, type FormField } from "../operations/run/answerForm.ts";
 import { checkedInput } from "../operations/table/runOperation.ts";
 import type { ToolHost } from "./calls.ts";
 import { callTool } from "./callTool.ts";
@@ -173,26 +174,113 @@ function callQuestion(context: Context, item: OutputOf<"questions">["items"][num
 /** The interrupts of a thread's graph. Without a graph in the config, nobody can continue it from here. */
 async function interruptsOf(context: Context, thread: string): Promise<Open[]> {
   const { interrupts, head } = await runNamed("run", { at: thread, dryRun: true }, context);
-  return interrupts.map(({ id, node, value }) => ({
-    id,
-    kind: "interrupt" as const,
-    message: `Thread ${thread}, ${node} asks: ${JSON.stringify(value.value)}`.slice(0, longestQuestion),
-    form: {
-      type: "object" as const,
-      properties: { answer: text("Answer", "Text, or JSON.") },
-      required: ["answer"],
-    },
-    take: async ({ answer }) => {
-      const resume = JSON.stringify({ [id]: jsonOr(String(answer)) });
-      const at = head === undefined ? { at: thread } : { at: thread, checkpoint: head };
-      const done = await runNamed("run", { ...at, resume }, context);
+  return interrupts.map(({ id, node, value, schema, schemaFault }) => {
+    const fields = schema === undefined ? undefined : answerForm(schema);
+    const fault =
+      schemaFault === undefined ? "" : ` (Its schema can't be used, ${schemaFault}: any JSON is taken.)`;
+    return {
+      id,
+      kind: "interrupt" as const,
+      message: `Thread ${thread}, ${node} asks: ${JSON.stringify(value.value)}${fault}`.slice(
+        0,
+        longestQuestion,
+      ),
+      form: fields === undefined ? anyAnswer : formOf(fields),
+      take: async (given) => {
+        const answer = fields === undefined ? jsonOr(String(given["answer"])) : answerIn(fields, given);
+        const at = head === undefined ? { at: thread } : { at: thread, checkpoint: head };
+        const done = await runNamed("run", { ...at, resume: JSON.stringify({ [id]: answer }) }, context);
+        return {
+          outcome: done.outcome,
+          next: done.next,
+          ...(done.head === undefined ? {} : { head: done.head }),
+        };
+      },
+    };
+  });
+}
+
+type Form = ElicitRequestFormParams["requestedSchema"];
+
+const anyAnswer: Form = {
+  type: "object",
+  properties: { answer: text("Answer", "Text, or JSON.") },
+  required: ["answer"],
+};
+
+/** The name of a field that is the whole answer: a client's form always has names. */
+const whole = "answer";
+
+/** A client's form is flat, and knows texts, numbers, yes or no, and choices of texts. All else is a text with JSON in it. */
+function formOf(fields: readonly FormField[]): Form {
+  const named = fields.map((field) => [field.name === "" ? whole : field.name, propertyOf(field)] as const);
+  const required = fields.filter((field) => field.required).map(({ name }) => (name === "" ? whole : name));
+  return { type: "object", properties: Object.fromEntries(named), required };
+}
+
+function propertyOf({
+  kind,
+  label: title,
+  description,
+  rule,
+  options,
+  initial,
+  schema,
+}: FormField): Form["properties"][string] {
+  const told = [description, rule].filter((part) => part !== undefined && part !== "").join("; ");
+  const about = { title, ...(told === "" ? {} : { description: told }) };
+  const only = (...names: string[]) =>
+    Object.fromEntries(names.flatMap((name) => (schema[name] === undefined ? [] : [[name, schema[name]]])));
+  const ways = options.map(({ value, label }) => ({ const: value, title: label }));
+  const first = initial === "" ? {} : { default: initial };
+  switch (kind) {
+    case "boolean":
+      return { type: "boolean", ...about, ...only("default") };
+    case "number":
       return {
-        outcome: done.outcome,
-        next: done.next,
-        ...(done.head === undefined ? {} : { head: done.head }),
+        type: schema["type"] === "integer" ? "integer" : "number",
+        ...about,
+        ...only("minimum", "maximum", "default"),
       };
-    },
-  }));
+    case "choice":
+      return { type: "string", ...about, oneOf: ways, ...first };
+    case "choices":
+      return { type: "array", ...about, items: { anyOf: ways }, ...only("minItems", "maxItems") };
+    case "text": {
+      const { format } = schema;
+      const known = ["email", "uri", "date", "date-time"].find((each) => each === format);
+      return {
+        type: "string",
+        ...about,
+        ...only("minLength", "maxLength"),
+        ...(known === undefined ? {} : { format: known as "email" }),
+        ...first,
+      };
+    }
+    default:
+      return { type: "string", ...about, ...first };
+  }
+}
+
+/** @throws StratigraphError "INVALID_OPTION", which says what is expected but not what was answered: a model reads it */
+function answerIn(fields: readonly FormField[], given: Readonly<Record<string, unknown>>): unknown {
+  const texts = fields.map(({ name, kind, required }) => {
+    const value = given[name === "" ? whole : name];
+    // A client sends an empty text for what was left out.
+    if (value === undefined || (value === "" && !required)) return [name, ""] as const;
+    return [
+      name,
+      kind === "choices" && Array.isArray(value) ? `[${value.join(",")}]` : String(value),
+    ] as const;
+  });
+  const made = answerFrom(fields, { ...firstTexts(fields), ...Object.fromEntries(texts) });
+  if ("answer" in made) return made.answer;
+  const wrong = Object.entries(made.problems).map(([name, problem]) => `${name}: ${problem}`);
+  throw new StratigraphError(
+    "INVALID_OPTION",
+    `Nothing was run: the person's answer doesn't fit the question. ${wrong.join(" ")} Ask once more with this tool.`,
+    { field: "answer" },
+  );
 }
 
 function jsonOr(given: string): unknown {

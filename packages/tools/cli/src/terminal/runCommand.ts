@@ -1,6 +1,13 @@
-import { runOperation, type Operation, type Progress, type RunEvent } from "../operations/index.ts";
+import {
+  runOperation,
+  type Operation,
+  type OutputOf,
+  type Progress,
+  type RunEvent,
+} from "../operations/index.ts";
 import { staysDry } from "../operations/table/staysDry.ts";
 import { StratigraphError } from "stratigraph";
+import { askAnswers } from "./askAnswers.ts";
 import { confirmDestruction } from "./confirm.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { inContext, type OpenedContext } from "./openContext.ts";
@@ -8,7 +15,7 @@ import { ProgressLine } from "./progressLine.ts";
 import { RunLines } from "./runLines.ts";
 import { formatOf, type Format, type Settings } from "./settings.ts";
 import { storageText } from "./storageText.ts";
-import { writeLine, type Terminal } from "./terminal.ts";
+import { canAsk, writeLine, type Terminal } from "./terminal.ts";
 
 /** The fields that the command line reads in the output of operations that have pages, or can be interrupted. */
 interface PagedOutput {
@@ -57,15 +64,19 @@ export async function runCommand(
     // The format jsonl writes all pages, unless a limit was given.
     const isWhole = format === "jsonl" && given["limit"] === undefined;
     const isAll = settings.allPages === true || operation.endless === true || isWhole;
-    const pages = pagesOf(operation, given, opened.context, isAll);
+    const asksAnswers = operation.name === "run" && format === "table" && !isDry && canAsk(terminal);
     let found = false;
     let last: PagedOutput = {};
-    for await (const output of pages) {
-      line?.end();
-      events?.end();
-      await write(operation, output, format, terminal);
-      found ||= operation.found?.(output as never) ?? false;
-      last = output;
+    for (let input: typeof given | undefined = given; input !== undefined;) {
+      for await (const output of pagesOf(operation, input, opened.context, isAll)) {
+        line?.end();
+        events?.end();
+        await write(operation, output, format, terminal);
+        // After an answer, what counts is where the run is now.
+        found = (operation.found?.(output as never) ?? false) || (found && operation.name !== "run");
+        last = output;
+      }
+      input = asksAnswers && !signal.aborted ? await answeredBy(input, last, terminal) : undefined;
     }
     if (last.complete === false && signal.aborted) {
       // A table has already said this.
@@ -82,6 +93,20 @@ export async function runCommand(
     line?.end();
     events?.end();
   }
+}
+
+/** The input by which a run goes on with what the person at the terminal answers; undefined if nothing waits, or they don't answer now. */
+async function answeredBy(
+  given: Readonly<Record<string, unknown>>,
+  output: PagedOutput,
+  terminal: Terminal,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const { interrupts } = output as OutputOf<"run">;
+  if (interrupts.length === 0) return undefined;
+  const resume = await askAnswers(interrupts, terminal);
+  if (resume === undefined) return undefined;
+  const { input: _input, checkpoint: _checkpoint, create: _create, ...others } = given;
+  return { ...others, at: (output as OutputOf<"run">).thread, resume };
 }
 
 async function* pagesOf(

@@ -104,6 +104,94 @@ test("a node's second question is open after the first was answered, and gets an
   await client.close();
 });
 
+test("a question with a schema is a form of its fields, and no result tells what was filled in", async () => {
+  const schema = {
+    type: "object",
+    properties: {
+      price: { type: "number", minimum: 3, title: "Price", description: "In EUR" },
+      by: { enum: ["rail", "air"] },
+      seats: { type: "array", items: { enum: ["window", "aisle"] } },
+      sure: { type: "boolean" },
+      mail: { type: "string", format: "email" },
+      to: { type: "object", properties: { city: { type: "string", pattern: "^R" } }, required: ["city"] },
+      more: { type: "object", additionalProperties: { type: "number" } },
+    },
+    required: ["price", "by", "to"],
+  };
+  const asks = interrupt as (...given: unknown[]) => unknown;
+  const form = (responseSchema: unknown, thread_id: string) => {
+    const graph = new StateGraph(State)
+      .addNode("ask", () => ({ answer: asks("Which trip?", { responseSchema }) }))
+      .addEdge(START, "ask")
+      .compile({ checkpointer: saver });
+    return { graph, on: { configurable: { thread_id } } };
+  };
+  const cases = [
+    form(schema, "form"),
+    form({ type: "integer", minimum: 1 }, "one"),
+    form({ type: "strin" }, "bad"),
+  ];
+  for (const { graph, on } of cases) await graph.invoke({ note: "x" }, on);
+  const answersGiven: object[] = [];
+  const asked: { message: string; requestedSchema?: { properties: Record<string, object> } }[] = [];
+  const open = async (n: number) =>
+    await connected(
+      createMcp({
+        saver,
+        allow: ["read", "write"],
+        graphs: ["graph"],
+        graph: () => Promise.resolve(cases[n]!.graph as never),
+      }),
+      {
+        person: (params) => {
+          asked.push(params);
+          return { action: "accept", content: answersGiven.shift()! };
+        },
+      },
+    );
+  const client = await open(0);
+  const fits = {
+    ...{ price: 4.5, by: '"air"', seats: ['"aisle"'], sure: false, mail: "" },
+    ...{ "to/city": "Rome", more: '{"a":1}' },
+  };
+  for (const [wrong, told] of [
+    [{ ...fits, "to/city": "secret" }, "to/city: Expected: matching ^R."],
+    [{ ...fits, more: '{"a":"secret"}' }, "ask/more/a: expected number"],
+    [{ ...fits, more: "secret" }, "more: This isn’t JSON yet"],
+  ] as const) {
+    answersGiven.push(wrong);
+    const said = await refusal(client, "answer", { thread: "form" });
+    expect(said).toContain(told);
+    expect(said).not.toContain("secret");
+  }
+  expect(asked[0]!.requestedSchema!.properties).toMatchObject({
+    price: { type: "number", title: "Price", description: "In EUR; a number, at least 3", minimum: 3 },
+    by: { type: "string", oneOf: [{ const: '"rail"', title: "rail" }, {}] },
+    seats: { type: "array", items: { anyOf: [{ const: '"window"' }, {}] } },
+    sure: { type: "boolean" },
+    mail: { type: "string", format: "email" },
+    "to/city": { type: "string", description: "matching ^R" },
+    more: { type: "string", description: "JSON, object" },
+  });
+  answersGiven.push(fits);
+  expect(await called(client, "answer", { thread: "form" })).toMatchObject({ outcome: "done" });
+  expect((await cases[0]!.graph.getState(cases[0]!.on)).values).toMatchObject({
+    answer: { price: 4.5, by: "air", seats: ["aisle"], sure: false, to: { city: "Rome" }, more: { a: 1 } },
+  });
+  for (const [n, thread, given, answer] of [
+    [1, "one", { answer: 5 }, 5],
+    [2, "bad", { answer: '{"any":"json"}' }, { any: "json" }],
+  ] as const) {
+    const other = await open(n);
+    answersGiven.push(given);
+    expect(await called(other, "answer", { thread })).toMatchObject({ outcome: "done" });
+    expect((await cases[n]!.graph.getState(cases[n]!.on)).values).toMatchObject({ answer });
+    await other.close();
+  }
+  expect(asked.at(-1)!.message).toContain("Its schema can't be used");
+  await client.close();
+});
+
 test("a model can't step over the node that asks", async () => {
   const client = await connected(createMcp({ saver, allow: ["read", "write"], tools: ["fork", "set"] }));
   for (const [tool, args] of [

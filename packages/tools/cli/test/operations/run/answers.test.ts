@@ -4,7 +4,6 @@ import { withThread } from "@stratigraph/service";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { on } from "../../../../../features/branch/test/support/graphs.ts";
-import { answerForm, answerFrom, firstTexts } from "../../../src/operations/run/answerForm.ts";
 import { answerProblems, schemaFault } from "../../../src/operations/run/answerSchema.ts";
 import type { OutputOf } from "../../../src/operations/index.ts";
 import { ran } from "../support/ran.ts";
@@ -261,7 +260,7 @@ test("problems say what is expected, and never what was found", () => {
   );
   for (const [unusual, answer] of [
     [{ contains: { const: 1 } }, [2]],
-    [{ if: { type: "string" }, then: { minLength: 2 } }, "x"],
+    [{ if: { type: "number" }, else: { minLength: 2 } }, "x"],
     [{ propertyNames: { pattern: "^a" } }, { b: 1 }],
     [{ dependentRequired: { a: ["b"] } }, { a: 1 }],
     [{ prefixItems: [{ type: "string" }], items: false }, ["a", 1]],
@@ -272,92 +271,4 @@ test("problems say what is expected, and never what was found", () => {
   expect(answerProblems({ ...schema, $schema: "http://json-schema.org/draft-07/schema#" }, 1)).toEqual([
     { path: "", expected: "object" },
   ]);
-});
-
-test("a form has a field for each part that people can fill in, and JSON for the rest", () => {
-  const schema = z.toJSONSchema(
-    z.object({
-      name: z.string().min(2).max(200).describe("As in the passport"),
-      age: z.int().min(18).optional(),
-      kind: z.enum(["a", "b"]).default("b"),
-      level: z.union([z.literal(1), z.literal(2)]),
-      sure: z.boolean(),
-      note: z.string().nullable().optional(),
-      seats: z.array(z.enum(["window", "aisle"])).max(1),
-      tags: z.array(z.string()),
-      to: z.object({
-        city: z.string(),
-        deep: z.object({ deeper: z.object({ deepest: z.object({ x: z.string() }) }) }),
-      }),
-      maybe: z.object({ x: z.string() }).optional(),
-      other: z.record(z.string(), z.number()).optional(),
-    }),
-  );
-  const fields = answerForm(schema);
-  expect(fields.map(({ name, kind, required, rule }) => [name, kind, required, rule])).toEqual([
-    ["name", "text", true, "at least 2 characters, at most 200 characters"],
-    ["age", "number", false, "a whole number, at least 18"],
-    ["kind", "choice", true, ""],
-    ["level", "choice", true, ""],
-    ["sure", "boolean", true, ""],
-    ["note", "text", false, ""],
-    ["seats", "choices", true, "at most 1"],
-    ["tags", "list", true, "one a line"],
-    ["to/city", "text", true, ""],
-    ["to/deep/deeper", "json", true, "JSON, object"],
-    ["maybe", "json", false, "JSON, object"],
-    ["other", "json", false, "JSON, object"],
-  ]);
-  expect(fields[0]!.description).toBe("As in the passport");
-  const first = firstTexts(fields);
-  expect(first).toMatchObject({ name: "", kind: '"b"' });
-  const texts = {
-    ...first,
-    ...{ name: "Ada", level: "2", sure: "false", tags: "x\n\n y ", "to/city": "Rome" },
-    ...{ "to/deep/deeper": '{"deepest":{"x":"y"}}', seats: '["aisle"]' },
-  };
-  const made = answerFrom(fields, texts) as { answer: unknown };
-  expect(made).toEqual({
-    answer: {
-      ...{ name: "Ada", kind: "b", level: 2, sure: false, seats: ["aisle"], tags: ["x", " y "] },
-      to: { city: "Rome", deep: { deeper: { deepest: { x: "y" } } } },
-    },
-  });
-  expect(answerProblems(schema, made.answer)).toEqual([]);
-  expect(
-    answerFrom(fields, { ...texts, name: "A", age: "17.5", sure: "", other: "{", seats: "[1,2]" }),
-  ).toEqual({
-    problems: {
-      name: "Expected: at least 2 characters, at most 200 characters.",
-      age: "Expected: a whole number, at least 18.",
-      sure: "An answer is needed here.",
-      seats: "Expected: at most 1.",
-      other: expect.stringContaining("isn’t JSON yet") as string,
-    },
-  });
-});
-
-test("a form of one field is the answer itself; hostile and endless schemas have a form, too", () => {
-  const [only, ...others] = answerForm({ type: "string", title: "City" });
-  expect([only, others]).toMatchObject([{ name: "", label: "City", kind: "text" }, []]);
-  expect(answerFrom([only!], { "": "Rome" })).toEqual({ answer: "Rome" });
-  for (const schema of [
-    undefined,
-    {},
-    true,
-    { $ref: "#" },
-    { $ref: "#/$ref" },
-    { type: ["string", "number"] },
-  ])
-    expect(answerForm(schema)).toMatchObject([{ name: "", kind: "json" }]);
-  const many = Object.fromEntries(Array.from({ length: 41 }, (_, n) => [`p${n}`, { type: "string" }]));
-  expect(answerForm({ type: "object", properties: many })).toMatchObject([{ name: "", kind: "json" }]);
-  const hostile = JSON.parse(
-    '{"properties":{"__proto__":{"type":"string"}},"required":["__proto__"]}',
-  ) as object;
-  const { answer } = answerFrom(answerForm(hostile), { __proto__: null, ["__proto__"]: "x" }) as {
-    answer: object;
-  };
-  expect(Object.getPrototypeOf(answer)).toBe(Object.prototype);
-  expect(Object.keys(answer)).toEqual(["__proto__"]);
 });
