@@ -46,6 +46,8 @@ export {
 export type { StoredOptions } from "./saver/storedWaits.ts";
 export type { Tags } from "./saver/threadTags.ts";
 export type { ThreadInfo, Tier } from "./contract/tier.ts";
+export type { CacheOptions } from "./cache/cacheOptions.ts";
+export type { TierCache } from "./cache/tierCache.ts";
 export type { StoreOptions, TierStore } from "./items/tierStore.ts";
 export type { ItemTtlOption } from "./items/ttl.ts";
 export type { TraceEvent } from "./contract/trace.ts";

@@ -30,6 +30,14 @@ export {
   type StoredItem,
 } from "./contract/items.ts";
 export {
+  type CacheAddress,
+  type CacheKeeper,
+  type CacheLimits,
+  type CacheRead,
+  type CacheStorage,
+  type CacheWrite,
+} from "./contract/caches.ts";
+export {
   type Commit,
   type CommitResult,
   type EntryBytes,

@@ -107,7 +107,7 @@ with expired as (
 )
 select :schema.sweep_1($1::double precision, $2::integer)
        + (select count(*)::integer from expired) + (select count(*)::integer from unlocked)
-       + :schema.sweep_items_2(1000)::integer + :schema.purge_workspaces_1(1000) as swept
+       + :schema.sweep_items_2(1000)::integer + :schema.purge_workspaces_1(1000) + :schema.sweep_caches_1(1000) as swept
 
 -- name: sweepNamespaces
 select :schema.sweep_namespaces_1(1000)::integer as swept
@@ -435,6 +435,16 @@ update :schema.items i set value = case when not at.logged then at.value end, fi
   from at
  where i.ns = at.ns and i.key = at.key
 returning 1
+
+-- name: readCache
+select place, era, left_ms, value from :schema.cache_read_1($1::uuid, $2::uuid[], $3::uuid[])
+
+-- name: writeCache
+select :schema.cache_write_1($1::uuid, $2::uuid, $3::uuid, $4::bigint, $5::bytea, $6::double precision, $7::integer, $8::integer,
+                             $9::bigint, $10::bigint) as done
+
+-- name: clearCache
+select :schema.cache_clear_1($1::uuid, $2::uuid[])
 
 -- name: itemNamespaces
 select n.path

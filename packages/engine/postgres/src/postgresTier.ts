@@ -23,6 +23,7 @@ import {
   type BlobHash,
   type BlobInfo,
   type BytesReplacer,
+  type CacheKeeper,
   type Diagnoser,
   type DiagnoseRequest,
   type Diagnosis,
@@ -62,6 +63,7 @@ import {
 import { appendArguments } from "./append/appendArguments.ts";
 import { GroupCommit } from "./append/groupCommit.ts";
 import { pendingAppend, pendingWrites, type PendingAppend } from "./append/pendingAppend.ts";
+import { PostgresCaches } from "./items/postgresCaches.ts";
 import { PostgresItems } from "./items/postgresItems.ts";
 import { PostgresWorkspaces } from "./items/postgresWorkspaces.ts";
 import { BinaryArgument } from "./wire/binaryArgument.ts";
@@ -216,6 +218,7 @@ export class PostgresTier
     UnchangedDeleter,
     ItemKeeper,
     WorkspaceKeeper,
+    CacheKeeper,
     ArchiveSource,
     BytesReplacer,
     Diagnoser,
@@ -241,6 +244,7 @@ export class PostgresTier
   ];
   readonly items: PostgresItems;
   readonly workspaces: PostgresWorkspaces;
+  readonly caches: PostgresCaches;
   readonly #executor: Executor;
   readonly #sql: ReturnType<typeof statementsIn>;
   readonly #appends: GroupCommit;
@@ -265,6 +269,7 @@ export class PostgresTier
           },
     );
     this.items = new PostgresItems(executor, this.#sql);
+    this.caches = new PostgresCaches(executor, this.#sql);
     this.workspaces = new PostgresWorkspaces(executor, this.#sql, this.#news);
   }
 

@@ -76,6 +76,11 @@ export class KeyNames {
     return ["s", "so", "sn", "se", "sl", "sh", "sc"].map((kind) => `${this.#prefix}${kind}:{${tag}}`);
   }
 
+  /** The keys of a cache, in one slot; lua/cache.lua lists them. The hash tag is no id's. */
+  cache(name: string): string[] {
+    return ["ce", "cu", "cx", "cn", "cm"].map((kind) => `${this.#prefix}${kind}:{~cache-${name}}`);
+  }
+
   /** The index of all workspaces: a sorted set in the order of their names. */
   get workspaces(): string {
     return `${this.#prefix}workspaces`;

@@ -24,6 +24,7 @@ import {
   type BlobHash,
   type BlobInfo,
   type BytesReplacer,
+  type CacheKeeper,
   type CopyKeeper,
   type Diagnoser,
   type DiagnoseRequest,
@@ -62,6 +63,7 @@ import { decodeId, encodeId, encodeCheckpointKey, type Bytes } from "./checkpoin
 import { inspectThread } from "./inspectThread.ts";
 import type { KeyNames } from "./keyNames.ts";
 import { withLarge, type NamedBlobs, type WithLarge } from "./largeBlobs.ts";
+import { RedisCaches } from "./redisCaches.ts";
 import { RedisItems } from "./items/redisItems.ts";
 import { RedisWorkspaces } from "./items/redisWorkspaces.ts";
 import { Spaces } from "./items/spaces.ts";
@@ -103,7 +105,8 @@ export class RedisTier
     ThreadMender,
     Sweeper,
     ItemKeeper,
-    WorkspaceKeeper
+    WorkspaceKeeper,
+    CacheKeeper
 {
   readonly name: string = "redis";
   readonly remains = [
@@ -115,6 +118,7 @@ export class RedisTier
   ];
   readonly items: RedisItems;
   readonly workspaces: RedisWorkspaces;
+  readonly caches: RedisCaches;
   readonly #connection: Connection;
   readonly #options: ResolvedRedisOptions;
   readonly #keys: KeyNames;
@@ -139,6 +143,7 @@ export class RedisTier
     this.#index = new ThreadIndex(this.#connection, this.#keys, this.#options.ttlMs);
     this.#spaces = new Spaces(this.#connection, this.#keys);
     this.items = new RedisItems(this.#spaces, this.#calls);
+    this.caches = new RedisCaches(this.#connection, this.#keys, this.#calls);
     const { news } = this.#keys;
     this.#news = new News({
       send: (text) =>

@@ -89,6 +89,7 @@ export type {
   SaverOptions,
   Size,
   StartMaintenanceOptions,
+  CacheOptions,
   StoreOptions,
   StratigraphSerializerOptions,
   Tags,
@@ -98,6 +99,7 @@ export type {
   ThreadSelection,
   Tier,
   TierHealth,
+  TierCache,
   TierStore,
   TraceEvent,
 } from "@stratigraph/core";
@@ -129,6 +131,7 @@ export type {
   TierSource,
 } from "./config.ts";
 export { createCheckpointer } from "./createCheckpointer.ts";
+export { createCache } from "./createCache.ts";
 export { createStore } from "./createStore.ts";
 export { InvalidConfigError } from "./settings/invalidConfigError.ts";
 export type { LoadConfigOptions, LoadedConfig } from "./settings/loadConfig.ts";

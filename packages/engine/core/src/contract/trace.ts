@@ -74,6 +74,20 @@ export type TraceEvent =
       readonly result: "hit" | "miss" | "skipped";
     }
   | {
+      /**
+       * A cache of nodes and tasks was asked for values. "hit", "miss"; "waited": another computed it meanwhile. Or it couldn't do its work,
+       * which costs time and nothing else. "failed": the tier didn't answer, and isn't asked for a while; "unreadable": a stored value can't
+       * be decoded, so it counts as missing; "unstored": a value wasn't stored, as it can't be, is too large, or the cache was cleared
+       * while it was computed.
+       */
+      readonly type: "cache";
+      readonly tier: string;
+      readonly result: "hit" | "miss" | "waited" | "failed" | "unreadable" | "unstored";
+      /** Of how many values. */
+      readonly count: number;
+      readonly error?: unknown;
+    }
+  | {
       /** The queue of copies to a hot tier has changed. */
       readonly type: "copy-queue";
       readonly tier: string;

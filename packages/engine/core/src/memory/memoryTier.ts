@@ -33,10 +33,12 @@ import type {
   WriteBatch,
 } from "../contract/tier.ts";
 import { statusFrom, type ThreadStatus, type WritesOutcome } from "../contract/threadStatus.ts";
+import type { CacheKeeper } from "../contract/caches.ts";
 import type { ItemKeeper } from "../contract/items.ts";
 import { MemoryItems } from "./memoryItems.ts";
 import type { WorkspaceKeeper } from "../contract/workspaces.ts";
 import { MemoryWorkspaces } from "./memoryWorkspaces.ts";
+import { MemoryCaches } from "./memoryCaches.ts";
 import { MemoryLocks } from "./memoryLocks.ts";
 import { diagnoseMemory } from "../operations/diagnoseMemory.ts";
 import type {
@@ -141,6 +143,7 @@ export class MemoryTier
     UnchangedDeleter,
     ItemKeeper,
     WorkspaceKeeper,
+    CacheKeeper,
     ArchiveSource,
     BytesReplacer,
     ThreadTagger,
@@ -158,6 +161,7 @@ export class MemoryTier
   ];
   readonly items: MemoryItems;
   readonly workspaces: MemoryWorkspaces;
+  readonly caches: MemoryCaches;
   readonly #kept = new Map<string, Thread>();
   /** Threads without a checkpoint, and when they were last written or tagged (milliseconds since 1970), longest ago first. */
   readonly #headless = new Map<string, number>();
@@ -178,6 +182,7 @@ export class MemoryTier
         return work();
       });
     this.items = new MemoryItems(now, run);
+    this.caches = new MemoryCaches(now, run);
     this.workspaces = new MemoryWorkspaces(this.items, now, run);
   }
 
@@ -450,7 +455,9 @@ export class MemoryTier
       if (swept === mostSwept) break;
     }
     const items = this.items.sweep();
-    return swept + this.#sweepLeases(olderThanMs) + this.#locks.sweep(olderThanMs) + items;
+    return (
+      swept + this.#sweepLeases(olderThanMs) + this.#locks.sweep(olderThanMs) + items + this.caches.sweep()
+    );
   }
 
   #sweepLeases(olderThanMs: number): number {

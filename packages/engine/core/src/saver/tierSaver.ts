@@ -50,6 +50,8 @@ import { Lineage, type Ancestor } from "./lineage.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "../operations/listThreads.ts";
 import { tellOfLostRace } from "./lostRace.ts";
 import { keepsItems } from "../contract/items.ts";
+import { cacheOptionNames, resolveCacheOptions, type CacheOptions } from "../cache/cacheOptions.ts";
+import { cachesOf, TierCache } from "../cache/tierCache.ts";
 import { ItemCoder } from "../items/itemCoder.ts";
 import { ItemIndex } from "../items/itemIndex.ts";
 import { storeOptionNames, TierStore, type StoreOptions } from "../items/tierStore.ts";
@@ -660,6 +662,24 @@ export class TierSaver extends BaseCheckpointSaver {
     const index = options.index === undefined ? undefined : new ItemIndex(options.index);
     const { ttl } = options;
     return new TierStore(this.tier.items, this.itemCoder, ttlOf(ttl), index, undefined, refreshOf(ttl));
+  }
+
+  /**
+   * A cache of what nodes and tasks return, on this saver's storage, for `compile({ checkpointer, cache })`. In a stack, hot tiers answer
+   * before the warm tier. It has the saver's serializer and encryption, and is closed with the saver.
+   * @throws InvalidOptionError if the storage keeps no caches
+   */
+  cache(options: CacheOptions = {}): TierCache {
+    checkOptions("cache", options, cacheOptionNames);
+    const resolved = resolveCacheOptions(options);
+    const tiers = cachesOf(this.tier);
+    if (tiers.length === 0)
+      throw new InvalidOptionError(
+        "cache",
+        `tier ${this.tier.name}`,
+        "It keeps no caches. Memory, Redis and one PostgreSQL database do, and stacks with one of these.",
+      );
+    return new TierCache(tiers, this.itemCoder, resolved);
   }
 
   async #end(): Promise<void> {

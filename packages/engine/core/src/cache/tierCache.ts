@@ -1,0 +1,296 @@
+import { createHash } from "node:crypto";
+import { BaseCache, type CacheFullKey, type CacheNamespace } from "@langchain/langgraph-checkpoint";
+import { kindOf } from "../contract/checkOptions.ts";
+import { keepsCaches, type CacheAddress, type CacheKeeper, type CacheWrite } from "../contract/caches.ts";
+import { InvalidOptionError } from "../contract/errors.ts";
+import type { ItemAddress } from "../contract/items.ts";
+import type { Tier } from "../contract/tier.ts";
+import { isStacked } from "../contract/tierExtensions.ts";
+import { trace } from "../contract/trace.ts";
+import type { ItemCoder } from "../items/itemCoder.ts";
+import { CacheLayer } from "./cacheLayer.ts";
+import type { ResolvedCacheOptions } from "./cacheOptions.ts";
+import { SingleFlight, type Asker } from "./singleFlight.ts";
+
+/** A value that was asked for. */
+interface Asked {
+  readonly address: CacheAddress;
+  readonly at: ItemAddress;
+  /** The tasks that ask. */
+  readonly askers: Asker[];
+  /** By the layers that were asked. */
+  readonly eras: (string | undefined)[];
+}
+
+type Pair = Parameters<BaseCache["set"]>[0][number];
+
+/** The parts of a tier that keep caches, nearest first. */
+export function cachesOf(tier: Tier): readonly (Tier & CacheKeeper)[] {
+  if (isStacked(tier))
+    return tier.layers.flatMap(({ role, tier: part }) => (role === "cold" ? [] : cachesOf(part)));
+  return keepsCaches(tier) ? [tier] : [];
+}
+
+/**
+ * LangGraph's cache of what nodes and tasks returned, over a tier: `compile({ cache })` takes it, for nodes and tasks that have a
+ * `cachePolicy`. Made by `createCache()`, or by {@link TierSaver.cache} on a checkpointer's storage.
+ *
+ * Of many that ask for a missing value at once, one computes it, and the others wait for a bounded time. A storage that fails, and a value
+ * that can't be stored or read, never end a run: the value counts as missing, and an event of type "cache" says why.
+ */
+export class TierCache extends BaseCache {
+  /** Nearest first. */
+  readonly #layers: readonly CacheLayer[];
+  readonly #coder: ItemCoder;
+  readonly #options: ResolvedCacheOptions;
+  readonly #flights: SingleFlight | undefined;
+  /** What a task was told: values of an earlier era aren't stored. */
+  readonly #eras = new WeakMap<Asker, Map<string, Asked["eras"]>>();
+  readonly #copies = new Set<Promise<unknown>>();
+  #close: () => Promise<void> = async () => {};
+
+  /** @internal Use `createCache()` or {@link TierSaver.cache}. */
+  constructor(tiers: readonly (Tier & CacheKeeper)[], coder: ItemCoder, options: ResolvedCacheOptions) {
+    super();
+    this.#coder = coder;
+    this.#options = options;
+    const { limits, timeoutMs, waitMs } = options;
+    const cache = hashOf([options.name]);
+    this.#layers = tiers.map((tier) => new CacheLayer(tier, cache, limits, timeoutMs));
+    const last = this.#layers.findLast(({ leases }) => leases);
+    if (last !== undefined && waitMs > 0) this.#flights = new SingleFlight(last, waitMs);
+  }
+
+  /**
+   * The values at these keys that are stored and have not expired. A value that is missing is the caller's to compute: others wait for it.
+   * @throws InvalidOptionError for what is no key
+   */
+  override async get(keys: CacheFullKey[]): Promise<{ key: CacheFullKey; value: unknown }[]> {
+    const asked = this.#asked(keys);
+    const found = new Map<string, unknown>();
+    let missing = await this.#look([...asked.values()], found);
+    const hits = found.size;
+    const flights = this.#flights;
+    if (flights !== undefined && missing.length > 0) {
+      const isComputing = [...asked].some(([id, { askers }]) =>
+        askers.some((asker) => flights.isComputing(id, asker)),
+      );
+      const askers = new Map(missing.map(({ address, askers }) => [address.id, askers]));
+      await flights.claim(askers, isComputing, async (ids) => {
+        const open = await this.#look(
+          ids.map((id) => asked.get(id)!),
+          found,
+        );
+        return open.map(({ address }) => address.id);
+      });
+      missing = missing.filter(({ address }) => !found.has(address.id));
+    }
+    for (const { address, askers, eras } of missing)
+      for (const asker of askers) this.#erasOf(asker).set(address.id, eras);
+    this.#trace("hit", hits);
+    this.#trace("waited", found.size - hits);
+    this.#trace("miss", missing.length);
+    return this.#answers(keys, found);
+  }
+
+  /**
+   * Stores values, which others wait for. `ttl` is in seconds, as LangGraph has it; a value with a ttl of 0 or less isn't stored. A value
+   * that can't be stored is traced: LangGraph doesn't wait for this call, so an error would end the process.
+   * @throws InvalidOptionError for what is no key
+   */
+  override async set(pairs: Pair[]): Promise<void> {
+    // Serialise before anything is awaited: what happens to a value afterwards is no longer seen.
+    const entries = listOf("pairs", pairs).map((pair, place) => {
+      const asked = this.#askedFor(pair.key, `pairs[${place}].key`);
+      return { asked, asker: pair.key[0], ttl: pair.ttl, encode: this.#encoded(asked.at, pair.value) };
+    });
+    for (const { asked, asker, ttl, encode } of entries) {
+      const { group, id } = asked.address;
+      const value = await encode();
+      if (value !== undefined) {
+        const ttlMs = this.#ttlMs(ttl);
+        const entry = { group, id, ...(ttlMs !== undefined && ttlMs <= 0 ? {} : { value, ttlMs }) };
+        const eras = this.#eras.get(asker)?.get(id) ?? [];
+        await Promise.all(this.#layers.map((layer, n) => this.#write(layer, { ...entry, era: eras[n] })));
+      }
+      this.#eras.get(asker)?.delete(id);
+      await this.#flights?.settled(id, asker);
+    }
+  }
+
+  /**
+   * Removes what is stored in these namespaces, exactly these; of none: everything. What is being computed meanwhile isn't stored either.
+   * @throws InvalidOptionError; StratigraphError if a storage can't be cleared: then old values may still be there
+   */
+  override async clear(namespaces: CacheNamespace[]): Promise<void> {
+    const groups = listOf("namespaces", namespaces).map((namespace, place) =>
+      hashOf(labelsOf(namespace, `namespaces[${place}]`)),
+    );
+    // The farthest first: what is copied to a nearer one meanwhile is removed there afterwards.
+    for (const layer of this.#layers.toReversed())
+      await layer.clear(groups.length === 0 ? undefined : groups);
+  }
+
+  /** @internal Has {@link end} call a function. */
+  closing(close: () => Promise<void>): this {
+    this.#close = close;
+    return this;
+  }
+
+  /** Ends the connections, if `createCache()` opened them for this cache. A checkpointer's cache leaves them to the checkpointer. */
+  async end(): Promise<void> {
+    await Promise.all(this.#copies);
+    await this.#close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end();
+  }
+
+  #asked(keys: CacheFullKey[]): Map<string, Asked> {
+    const asked = new Map<string, Asked>();
+    for (const [place, key] of listOf("keys", keys).entries()) {
+      const one = this.#askedFor(key, `keys[${place}]`);
+      const same = asked.get(one.address.id);
+      if (same === undefined) asked.set(one.address.id, one);
+      else same.askers.push(...one.askers);
+    }
+    return asked;
+  }
+
+  #askedFor(given: CacheFullKey, field: string): Asked {
+    if (!Array.isArray(given) || typeof given[1] !== "string")
+      throw new InvalidOptionError(
+        field,
+        kindOf(given),
+        'Pass a namespace and a key: [["docs"], "summary"].',
+      );
+    const [namespace, key] = given;
+    const labels = labelsOf(namespace, `${field}[0]`);
+    return {
+      address: { group: hashOf(labels), id: hashOf([...labels, key]) },
+      // No item of a store or workspace has this address, so encrypted values of one don't open as the other's.
+      at: { namespace: ["", "", this.#options.name, ...labels], key },
+      askers: [namespace],
+      eras: [],
+    };
+  }
+
+  /** Puts those that are stored into `found`, and returns the others. */
+  async #look(asked: readonly Asked[], found: Map<string, unknown>): Promise<readonly Asked[]> {
+    let open = asked;
+    for (const [n, layer] of this.#layers.entries()) {
+      if (open.length === 0) break;
+      const reads = await layer.read(open.map(({ address }) => address));
+      if (reads === undefined) continue;
+      const missing: Asked[] = [];
+      for (const [place, one] of open.entries()) {
+        const { value, leftMs, era } = reads[place]!;
+        one.eras[n] = era;
+        const decoded = value && (await this.#decoded(layer, one.at, value));
+        if (decoded === undefined) missing.push(one);
+        else {
+          found.set(one.address.id, decoded.value);
+          for (const [nearer, to] of this.#layers.slice(0, n).entries())
+            if (one.eras[nearer] !== undefined)
+              this.#copy(to, { ...one.address, value: value!, ttlMs: leftMs, era: one.eras[nearer] });
+        }
+      }
+      open = missing;
+    }
+    return open;
+  }
+
+  /** Nobody waits for a copy to a nearer layer, apart from {@link end}. */
+  #copy(to: CacheLayer, entry: CacheWrite): void {
+    const copy = to.write(entry).finally(() => this.#copies.delete(copy));
+    this.#copies.add(copy);
+  }
+
+  async #write(layer: CacheLayer, entry: CacheWrite): Promise<void> {
+    if ((await layer.write(entry)) === false) this.#trace("unstored", 1, layer);
+  }
+
+  /**
+   * A value that several tasks of a step ask for is answered once: LangGraph would give all answers to the last of them, and apply what was
+   * written twice.
+   */
+  #answers(
+    keys: readonly CacheFullKey[],
+    found: ReadonlyMap<string, unknown>,
+  ): { key: CacheFullKey; value: unknown }[] {
+    const answered = new Map<string, Asker>();
+    return keys.flatMap((key) => {
+      const [namespace, name] = key;
+      const id = hashOf([...namespace, name]);
+      const before = answered.get(id) ?? namespace;
+      if (!found.has(id) || before !== namespace) return [];
+      answered.set(id, namespace);
+      return [{ key, value: found.get(id) }];
+    });
+  }
+
+  #encoded(at: ItemAddress, value: unknown): () => Promise<Uint8Array | undefined> {
+    const refuse = (error: unknown): undefined => this.#trace("unstored", 1, undefined, error);
+    try {
+      const capture = this.#coder.capture(at, { value });
+      return async () => await capture().then((change) => change.value, refuse);
+    } catch (error) {
+      return async () => refuse(error);
+    }
+  }
+
+  /** Undefined: it can't be, as it is damaged, or was stored by a newer version, or under another key. */
+  async #decoded(
+    layer: CacheLayer,
+    at: ItemAddress,
+    value: Uint8Array,
+  ): Promise<{ readonly value?: unknown } | undefined> {
+    try {
+      return await this.#coder.decode({ ...at, value });
+    } catch (error) {
+      return this.#trace("unreadable", 1, layer, error);
+    }
+  }
+
+  #ttlMs(seconds: number | undefined): number | undefined {
+    if (seconds === undefined || seconds === null) return this.#options.ttlMs;
+    if (seconds === Infinity) return undefined;
+    if (typeof seconds === "number" && !Number.isNaN(seconds)) return seconds * 1000;
+    const error = new InvalidOptionError("ttl", kindOf(seconds), "Pass a number of seconds.");
+    this.#trace("unstored", 1, undefined, error);
+    return 0;
+  }
+
+  #erasOf(asker: Asker): Map<string, Asked["eras"]> {
+    const eras = this.#eras.get(asker) ?? new Map<string, Asked["eras"]>();
+    this.#eras.set(asker, eras);
+    return eras;
+  }
+
+  #trace(
+    result: "hit" | "miss" | "waited" | "unreadable" | "unstored",
+    count: number,
+    layer = this.#layers.at(-1)!,
+    error?: unknown,
+  ): undefined {
+    if (count > 0)
+      trace({ type: "cache", tier: layer.tier.name, result, count, ...(error !== undefined && { error }) });
+    return undefined;
+  }
+}
+
+function listOf<T>(field: string, given: readonly T[]): readonly T[] {
+  if (Array.isArray(given)) return given as readonly T[];
+  throw new InvalidOptionError(field, kindOf(given), "Pass a list, as LangGraph's BaseCache takes it.");
+}
+
+function labelsOf(namespace: CacheNamespace, field: string): readonly string[] {
+  if (Array.isArray(namespace) && namespace.every((label) => typeof label === "string")) return namespace;
+  throw new InvalidOptionError(field, kindOf(namespace), 'Pass a list of texts: ["docs"].');
+}
+
+/** 32 hexadecimal digits that no other list of texts has. */
+function hashOf(texts: readonly string[]): string {
+  return createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 32);
+}
