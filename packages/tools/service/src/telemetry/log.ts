@@ -56,6 +56,8 @@ function lineOf(event: TraceEvent): Line | undefined {
           ? "another writer was faster: the checkpoint was stored as a side branch"
           : "another writer was faster: the checkpoint was refused",
       ];
+    case "cache":
+      return cacheLine(event);
     case "hook":
       return ["error", `${event.hook} threw`];
     case "late-write-dropped":
@@ -89,6 +91,15 @@ function lineOf(event: TraceEvent): Line | undefined {
     case "stored":
       return undefined;
   }
+}
+
+function cacheLine({ tier, result, error }: Extract<TraceEvent, { type: "cache" }>): Line | undefined {
+  if (result === "failed")
+    return ["warn", `the cache on tier ${tier} failed and is left alone for a while; nodes run without it`];
+  if (result === "unreadable") return ["warn", `a value in the cache on tier ${tier} can't be read`];
+  return result === "unstored" && error !== undefined
+    ? ["warn", "a value can't be stored in the cache"]
+    : undefined;
 }
 
 function breakerLine({ tier, use, state }: Extract<TraceEvent, { type: "breaker" }>): Line {

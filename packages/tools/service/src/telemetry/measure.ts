@@ -50,6 +50,9 @@ export class Measure {
       case "hot-read":
         to.record("hotReads", 1, { tier: event.tier, result: event.result });
         return;
+      case "cache":
+        to.record("cached", event.count, { tier: event.tier, result: event.result });
+        return;
       case "conflict":
         to.record("conflicts", 1, { outcome: event.outcome });
         return;

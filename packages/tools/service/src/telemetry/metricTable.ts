@@ -82,6 +82,13 @@ export const metricTable = {
     help: "Reads that a hot tier answered (hit), couldn't (miss), or wasn't asked (skipped, as its breaker was open).",
     labels: ["tier", "result"],
   },
+  cached: {
+    name: "stratigraph.cached",
+    kind: "counter",
+    unit: "{value}",
+    help: "Values of nodes and tasks that a cache was asked for, by what became of them.",
+    labels: ["tier", "result"],
+  },
   conflicts: {
     name: "stratigraph.conflicts",
     kind: "counter",

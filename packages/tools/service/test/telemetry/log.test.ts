@@ -125,6 +125,10 @@ test.each<[TraceEvent, number | undefined]>([
   [{ type: "brought", threadId: "t", source: "sqlite", checkpoints: 1, mixedUp: 0 }, 30],
   [{ type: "source-went-on", threadId: "t", source: "sqlite" }, 40],
   [{ type: "copy-queue", tier: "redis", waiting: 1, bytes: 1 }, undefined],
+  [{ type: "cache", tier: "redis", result: "failed", count: 1 }, 40],
+  [{ type: "cache", tier: "redis", result: "unreadable", count: 1 }, 40],
+  [{ type: "cache", tier: "redis", result: "unstored", count: 1, error: new Error("e") }, 40],
+  [{ type: "cache", tier: "redis", result: "unstored", count: 1 }, undefined],
   [{ type: "hot-read", tier: "redis", threadId: "t", result: "hit" }, undefined],
 ])("%j", (event, level) => {
   const lines = logged();
