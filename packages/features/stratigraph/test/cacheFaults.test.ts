@@ -155,7 +155,9 @@ test("a cache on PostgreSQL stays within its limits, though each write looks at 
   const left = (await cache.get(keys)).map(({ value }) => value as number);
   expect(left.length).toBeGreaterThan(90);
   expect(left.length).toBeLessThanOrEqual(130);
-  expect(left, "the newest are there").toEqual(expect.arrayContaining(Array.from({ length: 40 }, (_, n) => 160 + n)));
+  expect(left, "the newest are there").toEqual(
+    expect.arrayContaining(Array.from({ length: 40 }, (_, n) => 160 + n)),
+  );
 });
 
 test("maintenance removes expired entries from PostgreSQL", async () => {

@@ -4,11 +4,15 @@ import { testCache } from "../../../../tools/testing/src/store/testCache.ts";
 import { tracedWhile } from "../../../../../test/tracedWhile.ts";
 import { MemoryTier, TierSaver } from "../../src/index.ts";
 
-testCache("memory", async () => {
-  const tier = new MemoryTier();
-  const open = (options = {}) => new TierSaver(tier).cache(options);
-  return { cache: open, other: open };
-});
+testCache(
+  "memory",
+  async () => {
+    const tier = new MemoryTier();
+    const open = (options = {}) => new TierSaver(tier).cache(options);
+    return { cache: open, other: open };
+  },
+  tracedWhile,
+);
 
 test("values are encrypted; those under another key, or of another place, count as missing", async () => {
   const tier = new MemoryTier();

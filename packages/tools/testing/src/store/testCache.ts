@@ -2,9 +2,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { HumanMessage } from "@langchain/core/messages";
 import { Annotation, END, entrypoint, Send, START, StateGraph, task } from "@langchain/langgraph";
-import type { CacheOptions, TierCache } from "@stratigraph/core";
+import type { CacheOptions, TierCache, TraceEvent } from "@stratigraph/core";
 import { describe, expect, test } from "vitest";
-import { tracedWhile } from "../../../../../test/tracedWhile.ts";
 
 /** Opens a cache on the storage; `other` does so on the same, as another process. */
 export interface CacheOpeners {
@@ -40,8 +39,15 @@ function searching(cache: TierCache, search: (topic: string) => string | Promise
     .compile({ cache });
 }
 
-/** What users expect of a cache, on any storage. */
-export function testCache(name: string, opening: () => Promise<CacheOpeners>): void {
+/**
+ * What users expect of a cache, on any storage.
+ * @param tracedWhile what was traced while some work was done
+ */
+export function testCache(
+  name: string,
+  opening: () => Promise<CacheOpeners>,
+  tracedWhile: (work: () => Promise<unknown>) => Promise<TraceEvent[]>,
+): void {
   let opened: Promise<CacheOpeners> | undefined;
   /** Two caches of a name that no other test has. */
   const open = async (options: CacheOptions = {}) => {
@@ -185,7 +191,7 @@ export function testCache(name: string, opening: () => Promise<CacheOpeners>): v
       const { cache, other } = await open();
       let computed = 0;
       const flowOn = (over: TierCache) => {
-        const double = task({ name: "double", cachePolicy: true }, async (n: number) => {
+        const double = task({ name: "double", cachePolicy: {} }, async (n: number) => {
           computed += 1;
           return 2 * n;
         });
