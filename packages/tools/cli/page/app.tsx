@@ -27,6 +27,7 @@ const CompareView = lazy(() =>
 const ConflictsView = lazy(() =>
   import("./views/conflicts/ConflictsView.tsx").then((module) => module.ConflictsView),
 );
+const InboxView = lazy(() => import("./views/inbox/InboxView.tsx").then((module) => module.InboxView));
 const WorkspacesView = lazy(() =>
   import("./views/workspace/WorkspacesView.tsx").then((module) => module.WorkspacesView),
 );
@@ -113,6 +114,8 @@ function Current(): VNode {
       return <CompareView />;
     case "conflicts":
       return <ConflictsView />;
+    case "inbox":
+      return <InboxView />;
     case "workspaces":
       return <WorkspacesView />;
     case "workspace":
@@ -137,6 +140,7 @@ function Current(): VNode {
 
 const titles: Readonly<Record<string, string>> = {
   threads: "Threads",
+  inbox: "Inbox",
   diff: "Diff",
   blame: "Blame",
   compare: "Compare",

@@ -9,6 +9,7 @@ const patterns = {
   why: "/t/:thread/why",
   threadStorage: "/t/:thread/storage",
   merge: "/t/:thread/merge",
+  inbox: "/inbox",
   diff: "/diff",
   blame: "/blame",
   compare: "/compare",

@@ -17,6 +17,7 @@ const places: readonly {
     keys: "g t",
     views: ["threads", "thread", "checkpoint", "journal", "why", "threadStorage", "merge", "whatif"],
   },
+  { view: "inbox", label: "Inbox", icon: "person", keys: "g i", views: ["inbox"] },
   {
     view: "workspaces",
     label: "Workspaces",

@@ -6,6 +6,7 @@ const mostTools = 15;
 
 const reading = [
   "threads",
+  "inbox",
   "history",
   "show",
   "diff",
@@ -18,9 +19,9 @@ const reading = [
   "stats",
 ] as const satisfies readonly OperationName[];
 
-/** Without "stats", so that there aren't too many. */
+/** Without "stats" and "inbox", so that there aren't too many. */
 const writing = [
-  ...reading.filter((name) => name !== "stats"),
+  ...reading.filter((name) => name !== "stats" && name !== "inbox"),
   "fork",
   "merge",
   "promote",

@@ -49,7 +49,7 @@ describe("a client that may only read", () => {
   const client = connected(mcp);
   afterAll(async () => (await client).close());
 
-  test("finds eleven tools, in the order of the table, that say that they change nothing", async () => {
+  test("finds twelve tools, in the order of the table, that say that they change nothing", async () => {
     const { tools } = await (await client).listTools();
     const names = tools.map(({ name }) => name);
     expect(names).toEqual(operations.map(({ name }) => name).filter((name) => names.includes(name)));
@@ -58,6 +58,7 @@ describe("a client that may only read", () => {
       "calls",
       "diff",
       "history",
+      "inbox",
       "questions",
       "show",
       "stats",

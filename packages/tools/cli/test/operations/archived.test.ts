@@ -42,7 +42,8 @@ async function stack() {
 
 /** An input of every operation that reads. */
 const inputs: Readonly<Record<string, readonly object[]>> = {
-  threads: [{}, { details: true }],
+  threads: [{}, { details: true }, { status: "idle" }],
+  inbox: [{}],
   glance: [{ threads: ["old", "young"] }],
   history: [{ thread: "old" }, { thread: "young" }],
   show: [{ at: "old" }, { at: "young" }, { at: "old", channel: "messages" }],

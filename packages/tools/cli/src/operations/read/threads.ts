@@ -37,6 +37,12 @@ export const threads = operation({
       pair,
     ),
     tag: texts("key=value of a tag that the threads must carry.", pair),
+    status: z
+      .enum(["waiting", "failed", "interrupted", "idle"])
+      .optional()
+      .describe(
+        "Only threads that wait for a person's answer, of which a task failed, whose next step is due (cut off, or under way), or that have nothing to do.",
+      ),
     order: z
       .enum(["newest", "oldest"])
       .default("newest")
@@ -62,7 +68,7 @@ export const threads = operation({
     cursor: z.string().optional().describe("Where the next page begins."),
   }),
   whole: { order: "oldest" },
-  async run({ search, filter, tag, order, evicted, details, limit, cursor }, context) {
+  async run({ search, filter, tag, status, order, evicted, details, limit, cursor }, context) {
     const saver = await context.saver();
     const asked = {
       order,
@@ -70,6 +76,7 @@ export const threads = operation({
       ...(cursor === undefined ? {} : { cursor }),
       ...(filter.length === 0 ? {} : { filter: pairs(filter, jsonOr) }),
       ...(tag.length === 0 ? {} : { tag: tagsOf(tag) }),
+      ...(status === undefined ? {} : { status }),
     };
     const page =
       search === undefined || search === ""

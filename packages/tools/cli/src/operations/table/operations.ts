@@ -24,6 +24,7 @@ import { doctor } from "../read/doctor.ts";
 import { glance } from "../read/glance.ts";
 import { health } from "../read/health.ts";
 import { history } from "../read/history.ts";
+import { inbox } from "../read/inbox.ts";
 import { keys } from "../read/keys.ts";
 import { show } from "../read/show.ts";
 import { stats } from "../read/stats.ts";
@@ -51,6 +52,7 @@ import type { Operation } from "./operation.ts";
 
 const all = [
   threads,
+  inbox,
   glance,
   history,
   show,

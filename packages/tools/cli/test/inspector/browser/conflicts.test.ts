@@ -1,9 +1,11 @@
 import type { Locator, Page } from "playwright-core";
+import { Annotation, Command, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver } from "@stratigraph/core";
 import { beforeAll, expect, test } from "vitest";
 import { on } from "../seeds/on.ts";
 import { seed } from "../seeds/seed.ts";
 import { inspecting } from "./support/inspecting.ts";
+import { allRounds } from "../../../../../../test/rounds.ts";
 import { openBeside, openTab } from "./support/tab.ts";
 
 // What two people do at once. Nothing is told to the pages, as if each click came a moment after the other.
@@ -97,3 +99,29 @@ test("if two tabs answer, the second is told that the question was answered", as
   await second.getByRole("button", { name: /^refund/ }).click();
   await second.getByRole("dialog", { name: "refund" }).getByText("by anna").waitFor();
 });
+
+test.runIf(allRounds)(
+  "the inbox follows: a thread that another process answers leaves it, and Answer leads to where it is answered",
+  async () => {
+    const waiting = new MemorySaver();
+    const State = Annotation.Root({ said: Annotation<string> });
+    const graph = new StateGraph(State)
+      .addNode("clerk", () => ({ said: interrupt<string, string>("Book the hotel?") }))
+      .addEdge(START, "clerk")
+      .compile({ checkpointer: waiting });
+    for (const thread of ["ada", "bob"]) await graph.invoke({}, on(thread));
+    const { at } = await inspecting(waiting, { allow: ["read", "write"], pollMs: 50 });
+    const page = await openTab(at("/"));
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Inbox" }).click();
+    const list = page.getByRole("list", { name: "Threads that wait for an answer" });
+    await expect.poll(() => list.getByText("Book the hotel?").count()).toBe(2);
+    await graph.invoke(new Command({ resume: "yes" }), on("ada"));
+    await expect.poll(() => list.getByText("Book the hotel?").count()).toBe(1);
+    await list.getByRole("link", { name: "bob" }).waitFor();
+    await list.getByRole("link", { name: "Answer" }).click();
+    await page.waitForURL("**/whatif?at=bob&checkpoint=*");
+    await page.goBack();
+    await graph.invoke(new Command({ resume: "yes" }), on("bob"));
+    await page.getByText("No thread waits for an answer").waitFor();
+  },
+);
