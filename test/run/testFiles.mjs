@@ -158,6 +158,7 @@ export const LEFT_OUT = [
   "packages/engine/tiered/test/stacks/race.test.ts",
   "packages/engine/tiered/test/stacks/setBackServers.test.ts",
   "packages/engine/tiered/test/stacks/soak.test.ts",
+  "test/family/family.test.ts",
   "test/production/memory.test.ts",
   "test/production/production.test.ts",
   "test/servers/postgres.test.ts",

@@ -74,7 +74,8 @@ const libraries: Plugin = {
   name: "libraries",
   setup(build) {
     build.onResolve({ filter: /^[^./]/ }, async ({ path, kind, resolveDir, importer, pluginData }) => {
-      const bundled = OWN.test(path) || LANGCHAIN.test(path) || INSTALLED.test(importer);
+      const bundled =
+        OWN.test(path) || LANGCHAIN.test(path) || (INSTALLED.test(importer) && !COMMONJS.test(path));
       if (bundled || isBuiltin(path) || kind === "entry-point" || pluginData === libraries) return undefined;
       const found = await build.resolve(path, { kind, resolveDir, importer, pluginData: libraries });
       // A package that isn't installed fails when it is imported, as without a bundle.
@@ -84,7 +85,9 @@ const libraries: Plugin = {
   },
 };
 
-const LANGCHAIN = /^(@langchain\/|langchain(\/|$))/;
+const LANGCHAIN = /^(@langchain\/|(langchain|deepagents)(\/|$))/;
+/** What deepagents imports that requires Node's modules, which a bundle of ES modules can't. */
+const COMMONJS = /^(micromatch|fast-glob|yaml)$/;
 const OWN = /^(@stratigraph\/|stratigraph(\/|$))/;
 const INSTALLED = /[/\\]node_modules[/\\]/;
 

@@ -1,6 +1,6 @@
-import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { HumanMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool, type StructuredTool } from "@langchain/core/tools";
-import { Command, interrupt } from "@langchain/langgraph";
+import { Command, interrupt, isGraphInterrupt } from "@langchain/langgraph";
 import { MemorySaver } from "@stratigraph/core";
 import { createJournal } from "@stratigraph/journal";
 import { journalMiddleware } from "@stratigraph/journal/langchain";
@@ -36,6 +36,8 @@ interface Made {
   readonly behave?: Parameters<typeof payments>[0];
   readonly others?: readonly StructuredTool[];
   readonly middleware?: AgentMiddleware[];
+  /** Before the journal's. */
+  readonly before?: AgentMiddleware[];
   readonly models?: boolean;
   /** Has it the journal's middleware? Default: yes. */
   readonly wired?: boolean;
@@ -47,7 +49,9 @@ interface Agent {
 }
 
 /** An agent of createAgent that pays through a journal. */
-function payer({ script, version = "v2", behave, others = [], middleware = [], models, wired = true }: Made) {
+function payer(made: Made) {
+  const { script, version = "v2", behave, others = [], before = [], middleware = [] } = made;
+  const { models, wired = true } = made;
   const saver = new MemorySaver();
   const journal = createJournal(saver);
   const { pay, paid } = payments(behave);
@@ -55,7 +59,7 @@ function payer({ script, version = "v2", behave, others = [], middleware = [], m
   const agent = createAgent({
     model,
     tools: journal.tools([pay, ...others], onceEach([pay, ...others])),
-    middleware: [...(wired ? [journalMiddleware(journal, { models })] : []), ...middleware],
+    middleware: [...before, ...(wired ? [journalMiddleware(journal, { models })] : []), ...middleware],
     checkpointer: saver,
     version,
   });
@@ -194,6 +198,46 @@ describe.each(["v1", "v2"] as const)("calls of an agent of createAgent %s", (ver
     const done = await agent.invoke(hello, config);
     expect(paid).toEqual([5]);
     expect(receipts(done.messages).length).toBe(3);
+  });
+
+  it("nor by one that lets questions through: then a person is asked", async () => {
+    const { agent, paid } = payer({
+      version,
+      script: (turn) => (turn < 1 ? asks(pays(5)) : says("done")),
+      behave: () => {
+        throw new Error("the line was cut");
+      },
+      middleware: [
+        toolRetryMiddleware({
+          maxRetries: 2,
+          initialDelayMs: 1,
+          jitter: false,
+          retryOn: (error) => !isGraphInterrupt(error),
+          onFailure: "error",
+        }),
+      ],
+    });
+    const asked = await agent.invoke(hello, config);
+    expect(questions(asked)).toMatchObject([{ value: { kind: "ambiguous", tool: "pay" } }]);
+    const done = await agent.invoke(reply(asked, { happened: true, result: "by phone" }), config);
+    expect([paid, receipts(done.messages)]).toEqual([[5], ["by phone"]]);
+  });
+
+  it("are found if the journal's middleware comes first, whatever others make of the model's message", async () => {
+    const renaming = createMiddleware({
+      name: "Renaming",
+      wrapModelCall: async (request, handler) => {
+        const message = (await handler(request)) as AIMessage;
+        return asks(...(message.tool_calls ?? []));
+      },
+    });
+    const script: Script = (turn) => (turn === 0 ? asks(pays(5)) : says("done"));
+    const behind = payer({ version, script, middleware: [renaming] });
+    expect(receipts((await behind.agent.invoke(hello, config)).messages)).toEqual(["receipt 5"]);
+    const before = payer({ version, script, before: [renaming] });
+    const told = expect.stringContaining("isn't in its chain");
+    expect(receipts((await before.agent.invoke(hello, config)).messages)).toEqual([told]);
+    expect([behind.paid, before.paid]).toEqual([[5], []]);
   });
 
   it("are refused without the journal's middleware, whether errors are shown to the model or end the run", async () => {

@@ -13,6 +13,9 @@ export const conversation = "messages";
 /** How many subgraphs are read at the same time. */
 const together = 8;
 
+/** The name under which an agent of `createAgent` speaks that was given none. */
+const unnamed = "model";
+
 /** A tool call that a model asked for. */
 interface ToolCall {
   readonly id?: string;
@@ -219,7 +222,7 @@ function speakerIn(messages: unknown): string | undefined {
     (message) => isMessage(message) && String(message.id.at(-1)).startsWith("AI"),
   );
   const name = isMessage(spoken) ? spoken.kwargs["name"] : undefined;
-  return typeof name === "string" && name !== "" ? name : undefined;
+  return typeof name === "string" && name !== "" && name !== unnamed ? name : undefined;
 }
 
 function listOf(value: unknown): unknown[] {
