@@ -83,8 +83,8 @@ export const partsMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a list of threads has copies that aren't complete",
     file: `${core}/listThreads.ts`,
-    find: "of [calls, events, copy])",
-    replace: "of [calls, events])",
+    find: "of [calls, events, thread, copy])",
+    replace: "of [calls, events, thread])",
     tests: copies,
   },
   {

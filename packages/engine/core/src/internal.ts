@@ -93,6 +93,12 @@ export { sweepsTiers } from "./maintenance/sweepsTiers.ts";
 export { ThreadWalk } from "./maintenance/threadWalk.ts";
 export { saverOptionAdvice, saverOptionNames } from "./saver/options.ts";
 export type { Series } from "./encode/valueCoder.ts";
+export {
+  decodeThreadRecord,
+  encodeThreadRecord,
+  threadTerms,
+  type ThreadRecord,
+} from "./operations/threadRecord.ts";
 export { childrenOf, outlineOf, type Node, type Nodes, type Outline } from "./operations/threadOutline.ts";
 export { promote } from "./operations/promote.ts";
 export { pruneThread } from "./operations/prune.ts";

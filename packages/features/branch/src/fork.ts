@@ -1,13 +1,21 @@
 import { StratigraphError, InvalidOptionError, NotFoundError, type TierSaver } from "@stratigraph/core";
 import {
   checkOptions,
+  decodeThreadRecord,
+  encodeThreadRecord,
   forksThreads,
   inheritTags,
   outlineOf,
   validId,
   type Outline,
 } from "@stratigraph/core/internal";
-import { threadExists, type Address, type ForkRequest } from "@stratigraph/core/tier";
+import {
+  threadExists,
+  type Address,
+  type AppendRequest,
+  type CheckpointRecord,
+  type ForkRequest,
+} from "@stratigraph/core/tier";
 import { beforeMessage, checkMessage } from "./beforeMessage.ts";
 import { checkChoice } from "./checkChoice.ts";
 import { checkId, checkPoint } from "./checkPoint.ts";
@@ -212,7 +220,12 @@ async function writeFork(
 ): Promise<Fork> {
   const before = { lineage: [], moves: [], checkpointId: undefined };
   const reflog = await nextReflog(saver, threadId, before, { lineage, moves: [] });
-  const also = { records: [reflog.record], blobs: reflog.blobs, heads: [reflog.head] };
+  const known = await threadRecord(saver, threadId, source.outline.metadata);
+  const also = {
+    records: [reflog.record, ...known.records],
+    blobs: [...reflog.blobs, ...known.blobs],
+    heads: [reflog.head, ...known.heads],
+  };
   const { tier } = saver;
   const tips = source.tips.map(({ node: _node, ...tip }) => tip);
   const seen = source.outline.revision;
@@ -227,6 +240,19 @@ async function writeFork(
     checkpoints: copied.checkpoints,
     bytes: copied.bytes + sizeOf(reflog.blobs.map(({ bytes }) => bytes)) + reflog.record.body.length,
   };
+}
+
+/** The metadata that LangGraph's API knows of a thread, such as its graph, goes along. The fork itself is new. */
+async function threadRecord(
+  saver: TierSaver,
+  threadId: string,
+  source: CheckpointRecord | undefined,
+): Promise<Pick<AppendRequest, "records" | "blobs" | "heads">> {
+  if (source === undefined) return { records: [], blobs: [], heads: [] };
+  const { metadata } = await decodeThreadRecord(saver.coder, source);
+  const now = new Date();
+  const made = { metadata, createdAt: now.toISOString(), changedAtMs: now.getTime() };
+  return await encodeThreadRecord(saver.coder, threadId, made, undefined);
 }
 
 /** Does what a tier's `forkThread` does, with contents that were read. @throws StratigraphError "THREAD_EXISTS" */

@@ -1,6 +1,7 @@
 // For the packages beside this one, which are released with it. Not versioned: anything may change in a patch.
 export { advance } from "./advance.ts";
 export { beforeMessage } from "./beforeMessage.ts";
+export { isSaver } from "./checkSaver.ts";
 export { forksOf } from "./branches.ts";
 export { deltaChannels } from "./deltaAncestors.ts";
 export { diffValues } from "./diffValues.ts";

@@ -133,6 +133,14 @@ export type {
 export { createCheckpointer } from "./createCheckpointer.ts";
 export { createCache } from "./createCache.ts";
 export { createStore } from "./createStore.ts";
+export { createThreads } from "./createThreads.ts";
+export type {
+  CreateThreadsOptions,
+  StoredThread,
+  ThreadMetadata,
+  Threads,
+  ThreadSearch,
+} from "./createThreads.ts";
 export { InvalidConfigError } from "./settings/invalidConfigError.ts";
 export type { LoadConfigOptions, LoadedConfig } from "./settings/loadConfig.ts";
 export {

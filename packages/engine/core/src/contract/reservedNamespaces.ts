@@ -12,6 +12,8 @@ export const reservedNamespaces = {
   calls: "__stratigraph_calls__",
   /** Events of a thread, as a chain whose records are named as those of {@link reservedNamespaces.calls}. */
   events: "__stratigraph_events__",
+  /** What LangGraph's API knows of a thread besides its checkpoints: its metadata, as the one checkpoint that is the head. */
+  thread: "__stratigraph_thread__",
   /**
    * The last value of each best-effort channel, one record each, without a head. Whatever removes such a record, or copies a thread without
    * it, loses a value that may be lost.

@@ -140,7 +140,7 @@ export async function listThreads(
 }
 
 /**
- * Threads that a graph knows. Threads that hold only tool calls, or an incomplete copy, are left out. They are included if tags are
+ * Threads that a graph knows. Threads that hold only tool calls or metadata, or an incomplete copy, are left out. They are included if tags are
  * asked for, so that a deletion by tags misses nothing.
  * @param pageSize how many threads the tier is asked for at a time
  */
@@ -165,10 +165,10 @@ async function* withCheckpoints(
   }
 }
 
-/** Whether a thread without a root head has calls, events, or an incomplete copy. */
+/** Whether a thread without a root head has calls, events, metadata, or an incomplete copy. */
 async function holdsRecords(tier: Tier, threadId: string): Promise<boolean> {
-  const { calls, events, copy } = reservedNamespaces;
-  for (const namespace of [calls, events, copy])
+  const { calls, events, thread, copy } = reservedNamespaces;
+  for (const namespace of [calls, events, thread, copy])
     if ((await tier.peek({ threadId, namespace })).head !== undefined) return true;
   return false;
 }

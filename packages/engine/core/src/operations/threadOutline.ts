@@ -31,6 +31,8 @@ export interface Outline {
   readonly heads: ReadonlyMap<string, Node>;
   /** The last of the thread's tool calls. */
   readonly lastCall: Node | undefined;
+  /** The thread's metadata; see `threadRecord.ts`. */
+  readonly metadata: CheckpointRecord | undefined;
   nodes(namespace: string): Promise<Nodes>;
 }
 
@@ -48,8 +50,17 @@ export async function outlineOf(tier: Tier, threadId: string, rootId?: string): 
     const { revision, checkpoint: root, continued } = found;
     const isMarked = root?.writes.some(({ taskId }) => rewindMark(taskId) !== undefined) === true;
     const wentOn = continued && isMarked ? childrenOf(await nodes(""), root!).length > 0 : continued;
-    const lastCall = found.heads.find(({ record }) => record.namespace === reservedNamespaces.calls);
-    return { revision, root, head, continued: wentOn, heads: others(found.heads), lastCall, nodes };
+    const headIn = (namespace: string) => found.heads.find(({ record }) => record.namespace === namespace);
+    return {
+      revision,
+      root,
+      head,
+      continued: wentOn,
+      heads: others(found.heads),
+      lastCall: headIn(reservedNamespaces.calls),
+      metadata: headIn(reservedNamespaces.thread)?.record,
+      nodes,
+    };
   }
   const all = new Map<string, Map<string, Node>>();
   const heads = new Map<string, Node>();
@@ -70,6 +81,7 @@ export async function outlineOf(tier: Tier, threadId: string, rootId?: string): 
     continued: root !== undefined && childrenOf(roots, root).length > 0,
     heads: others([...heads.values()]),
     lastCall: heads.get(reservedNamespaces.calls),
+    metadata: heads.get(reservedNamespaces.thread)?.record,
     nodes: async (namespace) => all.get(namespace) ?? new Map<string, Node>(),
   };
 }

@@ -122,15 +122,20 @@ export class ThreadTags {
     return this.#hashKey === undefined ? stored : [...stored, ...plainOf(tags)];
   }
 
-  /** The tags that a writer's config names. Call it before anything is awaited. @throws InvalidOptionError, InvalidAddressError */
-  named(config: RunnableConfig): ThreadTag[] {
-    if (this.#names.length === 0) return [];
+  /**
+   * The tags that a writer's config names. Call it before anything is awaited.
+   * @param also names of tags besides those of the option `threadTags`
+   * @throws InvalidOptionError, InvalidAddressError
+   */
+  named(config: RunnableConfig, also: readonly string[] = []): ThreadTag[] {
+    const names = also.length === 0 ? this.#names : [...new Set([...this.#names, ...also])];
+    if (names.length === 0) return [];
     const found = new Map<string, ThreadTag>();
     for (const [place, values] of [
       ["configurable", configurableOf(config)],
       ["metadata", config.metadata ?? {}],
     ] as const) {
-      for (const name of this.#names) {
+      for (const name of names) {
         const value: unknown = Object.hasOwn(values, name) ? values[name] : undefined;
         if (value === undefined || value === null) continue;
         const tag = { key: name, value: textOf(`${place}.${name}`, value) };

@@ -94,12 +94,13 @@ import type {
   Reading,
   StoredCheckpoint,
   ThreadState,
+  ThreadTag,
   Tier,
 } from "../contract/tier.ts";
 import { trace } from "../contract/trace.ts";
 import { appendTraffic, storedSize, writesTraffic } from "../contract/traffic.ts";
 import type { DecodedAhead, Series, ValueReading } from "../encode/valueCoder.ts";
-import type { DiagnoseRequest, Diagnosis } from "../contract/tierExtensions.ts";
+import { tagsThreads, type DiagnoseRequest, type Diagnosis } from "../contract/tierExtensions.ts";
 import { unreserved } from "../contract/unreserved.ts";
 import { BlobEncoder } from "../encode/blobEncoder.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
@@ -529,6 +530,16 @@ export class TierSaver extends BaseCheckpointSaver {
     await this.#keys?.beforeHashing();
     await this.#tags.tagger("tags").untagThread(validId("threadId", threadId), untagged);
     this.#tags.forget(threadId);
+  }
+
+  /**
+   * The tags that metadata of a thread names, as they are stored: those of the option `threadTags`, and `also`. None if the tier keeps no
+   * tags. @internal @throws InvalidOptionError
+   */
+  async tagsIn(metadata: Readonly<Record<string, unknown>>, also: readonly string[]): Promise<ThreadTag[]> {
+    const named = tagsThreads(this.tier) ? this.#tags.named({ metadata: { ...metadata } }, also) : [];
+    if (named.length > 0) await this.#keys?.beforeHashing();
+    return named;
   }
 
   /** For LangGraph's DeltaChannel: each channel's last stored value, and its writes since. One round trip, if the tier can. */
