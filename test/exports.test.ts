@@ -78,7 +78,7 @@ test("what users can import is little enough to be learnt", async () => {
   const listed = JSON.parse(readFileSync(snapshotFile, "utf8")) as Record<string, Exports>;
   const values = Object.values(listed).flatMap((door) => door.values);
   expect(listed["core"]!.values.length).toBeLessThanOrEqual(45);
-  expect(values.length).toBeLessThanOrEqual(179);
+  expect(values.length).toBeLessThanOrEqual(180);
 });
 
 test("a public name means one thing: no two packages have one of their own by it, nor by its plural", () => {
