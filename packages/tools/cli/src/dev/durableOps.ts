@@ -56,6 +56,15 @@ export function durableOps(
       return deleted;
     },
   });
+  ops.assistants.delete = async (assistantId, deletesThreads, auth) => {
+    if (deletesThreads) await stored.search({ metadata: { assistant_id: assistantId } });
+    const threads = Object.values(file.data.threads).filter(
+      (thread) => deletesThreads && thread.metadata["assistant_id"] === assistantId,
+    );
+    const deleted = await plain.assistants.delete(assistantId, deletesThreads, auth);
+    for (const { thread_id } of threads) await stored.delete(thread_id);
+    return deleted;
+  };
   const truncate = ops.truncate.bind(ops);
   ops.truncate = (flags) =>
     flags["checkpointer"] === true || flags["store"] === true ? refuseClear() : truncate(flags);

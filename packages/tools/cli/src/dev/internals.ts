@@ -78,6 +78,9 @@ export interface Ops {
       get: (config: object, options: object, auth: Auth) => Promise<ApiState>;
     };
   };
+  readonly assistants: {
+    delete(assistantId: string, deleteThreads: boolean, auth: Auth): Promise<unknown>;
+  };
   readonly runs: {
     next(): AsyncGenerator<unknown>;
     put(

@@ -46,7 +46,14 @@ export class StoredThreads {
     if (!isUuid(threadId)) return;
     const { head } = await this.#saver.tier.peek({ threadId, namespace: "" });
     if (head !== undefined) await this.#look(threadId, head);
+    else if (this.#file.data.threads[threadId] === undefined) await this.#bringOver(threadId);
     else await this.#forgetDeleted(threadId);
+  }
+
+  /** A thread that `readThrough` finds elsewhere is here once it was read. */
+  async #bringOver(threadId: string): Promise<void> {
+    const found = await this.#saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
+    if (found !== undefined) await this.#look(threadId, found.checkpoint.id);
   }
 
   /** Learns of the threads that a search may find. */
@@ -57,6 +64,12 @@ export class StoredThreads {
     }
     const isFiltered = [metadata, status, values].some((filter) => filter !== undefined && filter !== null);
     await this.#list(isFiltered ? mostListed : offset + limit);
+  }
+
+  /** Deletes a thread that the server has forgotten already. */
+  async delete(threadId: string): Promise<void> {
+    await this.#saver.deleteThread(threadId);
+    this.#seen.delete(threadId);
   }
 
   /** Learns of the most recently written threads, until enough were found. */
@@ -71,11 +84,20 @@ export class StoredThreads {
       const threads = page.threads.filter(({ threadId, head }) => isUuid(threadId) && head !== undefined);
       for (let n = 0; n < threads.length; n += together)
         await Promise.all(
-          threads.slice(n, n + together).map(({ threadId, head }) => this.#look(threadId, head!)),
+          threads.slice(n, n + together).map(({ threadId, head }) => this.#tryLook(threadId, head!)),
         );
       found += threads.length;
       cursor = page.cursor;
       if (cursor === undefined) return;
+    }
+  }
+
+  /** One thread that can't be read doesn't hide the others. */
+  async #tryLook(threadId: string, head: string): Promise<void> {
+    try {
+      await this.#look(threadId, head);
+    } catch (error) {
+      this.#logger.warn(`Thread ${threadId} isn't listed, it can't be read: ${String(error)}`);
     }
   }
 

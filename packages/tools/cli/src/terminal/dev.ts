@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { StratigraphError, type LoadedConfig } from "stratigraph";
+import { createCheckpointer, StratigraphError, type LoadedConfig } from "stratigraph";
 import type { Access } from "../operations/index.ts";
 import { isLoopback } from "../serving/guards/hosts.ts";
 import { allowFlag } from "./allowed.ts";
@@ -94,7 +94,8 @@ async function serveDev(flags: DevFlags, settings: Settings, terminal: Terminal)
         throw error;
       }
     },
-    "write",
+    // As an application opens it: `readThrough`, too.
+    { effect: "write", open: ({ checkpointer }) => createCheckpointer(checkpointer) },
   ).finally(endFolders);
   // Graphs may have opened what never closes. The process ends anyway, a moment after everything here is closed.
   setTimeout(() => process.exit(code), lingerMs).unref();

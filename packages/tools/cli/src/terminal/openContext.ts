@@ -25,6 +25,8 @@ export interface ContextOptions {
   readonly settings: Settings;
   /** Storages are set up before an operation writes to them, and left unchanged if it only reads. */
   readonly effect: Access;
+  /** Opens a storage. Default: as an operation with this effect needs it. */
+  readonly open?: ((config: LoadedConfig) => Promise<TierSaver>) | undefined;
   readonly signal: AbortSignal;
   readonly progress: (progress: Progress) => void;
   readonly emit?: ((event: RunEvent) => void) | undefined;
@@ -35,6 +37,7 @@ export async function openContext({
   terminal,
   settings,
   effect,
+  open: opening = (config) => ready(config, effect),
   signal,
   progress,
   emit,
@@ -45,7 +48,7 @@ export async function openContext({
   let released: Promise<void> = Promise.resolve();
   const config = (): Promise<LoadedConfig> => (loaded ??= loadConfig(whereOf(settings, terminal)));
   const open = (of: LoadedConfig): Promise<TierSaver> => {
-    const made = ready(of, effect);
+    const made = opening(of);
     opened.add(made);
     made.catch(() => opened.delete(made));
     return made;

@@ -3,7 +3,7 @@ import type { LoadedConfig } from "stratigraph";
 import type { Access } from "../operations/index.ts";
 import { allowedEffects, effectsOf } from "./allowed.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
-import { inContext, type OpenedContext } from "./openContext.ts";
+import { inContext, type ContextOptions, type OpenedContext } from "./openContext.ts";
 import type { Settings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -27,7 +27,7 @@ interface Server {
 /**
  * Runs a server that others use, until it ends or Ctrl-C. A storage that doesn't answer doesn't keep the process alive.
  * @param flags what `--allow` names
- * @param effect what the server does with the storage, whatever its clients may. Default: what `--allow` names
+ * @param storage what the server does with the storage, whatever its clients may, and how it is opened. Default: what `--allow` names
  * @throws InvalidOptionError; StratigraphError "ACCESS_DENIED"
  */
 export async function serve(
@@ -36,10 +36,13 @@ export async function serve(
   settings: Settings,
   terminal: Terminal,
   start: (served: Served) => Promise<Server>,
-  effect: Access = effectsOf(flags ?? []).includes("write") ? "write" : "read",
+  {
+    effect = effectsOf(flags ?? []).includes("write") ? "write" : "read",
+    open,
+  }: Partial<Pick<ContextOptions, "effect" | "open">> = {},
 ): Promise<ExitCode> {
   return await inContext(
-    { terminal, settings, effect, progress: () => undefined },
+    { terminal, settings, effect, open, progress: () => undefined },
     () => undefined,
     async (opened, signal) => {
       const config = await opened.config();

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Client } from "@langchain/langgraph-sdk";
 import { MemorySaver, StratigraphError } from "@stratigraph/core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -43,9 +44,16 @@ afterAll(async () => {
     else process.env[name] = env[name];
 });
 
-/** Deletes nothing while it is told so. */
+/** Deletes nothing while it is told so, and can't read one thread. */
 class StubbornSaver extends MemorySaver {
   refuses = false;
+  unreadable: string | undefined;
+
+  override async getTuple(config: RunnableConfig) {
+    if (config.configurable?.["thread_id"] === this.unreadable && this.unreadable !== undefined)
+      throw new StratigraphError("CORRUPT", "unreadable");
+    return await super.getTuple(config);
+  }
 
   override async deleteThread(threadId: string): Promise<void> {
     if (this.refuses) throw new StratigraphError("UNAVAILABLE", "not now");
@@ -133,6 +141,36 @@ test("a deletion that fails is no success, and the thread is still there", async
   expect(await client.threads.search({ ids: [thread] })).toMatchObject([{ thread_id: thread }]);
   await client.threads.delete(thread);
   expect(await client.threads.search({ ids: [thread] })).toEqual([]);
+});
+
+test("an assistant is deleted with its threads, also those of an earlier process", async () => {
+  const { assistant_id } = await client.assistants.create({ graphId: "agent", name: "short" });
+  const { thread_id: thread } = await client.threads.create();
+  await client.runs.wait(thread, assistant_id, { input: { said: ["hello"] } });
+  await dev.close();
+  const file = JSON.parse(await readFile(opsFile(), "utf8")) as {
+    json: { threads: Record<string, unknown> };
+  };
+  delete file.json.threads[thread];
+  await writeFile(opsFile(), JSON.stringify(file));
+  await begin();
+  await client.assistants.delete(assistant_id, { deleteThreads: true });
+  expect(await headOf(thread)).toBeUndefined();
+  expect(await client.threads.search({ ids: [thread] })).toEqual([]);
+});
+
+test("a thread that can't be read doesn't hide the others", async () => {
+  const [good, bad] = [await ran("good"), await ran("bad")];
+  await dev.close();
+  await rm(opsFile());
+  saver.unreadable = bad;
+  await begin();
+  const listed = (await client.threads.search({ metadata: { graph_id: "agent" } })).map(
+    ({ thread_id }) => thread_id,
+  );
+  expect([listed.includes(good), listed.includes(bad)]).toEqual([true, false]);
+  saver.unreadable = undefined;
+  expect(await client.threads.search({ ids: [bad] })).toMatchObject([{ thread_id: bad, status: "idle" }]);
 });
 
 test("a request can't empty the storage", async () => {
