@@ -27,6 +27,7 @@ const ON_MEMORY = [
   "packages/engine/core/test/contract/refusals.test.ts",
   "packages/engine/core/test/items",
   "packages/tools/testing/test",
+  "packages/tools/cli/test/dev/devServer.test.ts",
   "packages/features/journal/test/questions.test.ts",
   ...["policy", "approvals", "models", "monthly", "schemas", "wanderings", "wiring"].map(
     (name) => `packages/features/journal/test/${name}.test.ts`,

@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import type { Client } from "@langchain/langgraph-sdk";
 import { createCheckpointer } from "stratigraph";
 import { describe, expect, test } from "vitest";
+import { inRounds } from "../../../../../test/rounds.ts";
 import { waitUntil } from "../../../../../test/servers/process.ts";
 import { freshDatabase } from "../../../../../test/servers/shared.ts";
 import { spawnCli, type RunningCli } from "../terminal/support/spawnCli.ts";
@@ -38,9 +39,10 @@ async function begun({ folder }: DevProject): Promise<RunningDev> {
 const waiting = async ({ client }: RunningDev, thread: string): Promise<boolean> =>
   (await client.threads.getState(thread)).next[0] === "second";
 
-const versions = ["langgraph-api-1.5.0", "@langchain/langgraph-api"];
+const [older, newer] = ["langgraph-api-1.5.0", "@langchain/langgraph-api"];
+const both = [older, newer];
 
-describe.each(versions)("%s", (api) => {
+describe.each(inRounds({ few: [older], all: [older], soak: both }))("%s", (api) => {
   test("on PostgreSQL: a process that is killed in the midst of a run is started again, and everything is there", async () => {
     const database = await freshDatabase();
     const project = await DevProject.make({ api, ending: "ts" });
@@ -86,7 +88,9 @@ describe.each(versions)("%s", (api) => {
       await database.drop();
     }
   });
+});
 
+describe.each(inRounds({ few: [newer], all: [newer], soak: both }))("%s", (api) => {
   test("without a config, on the embedded database, which the graph opens too: Ctrl-C in the midst of a run, and a start", async () => {
     const project = await DevProject.make({
       api,

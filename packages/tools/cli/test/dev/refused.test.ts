@@ -57,6 +57,11 @@ test("what is missing or wrong is told, with what to do", async () => {
       String(port),
     );
     await refused(/INVALID_OPTION: .*port/, ...other, "--port", "http");
+    // The storage is opened as the application opens it.
+    const config = join(empty, "stratigraph.config.json");
+    await writeFile(config, JSON.stringify({ checkpointer: { memory: true, readThrough: "nowhere" } }));
+    const { stderr } = await runCli(["dev", ...other], { cwd: empty });
+    expect(stderr).toMatch(/nowhere|readThrough/);
   } finally {
     listening.close();
     await stray.remove();
