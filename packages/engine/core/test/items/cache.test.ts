@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { testCache } from "../../../../tools/testing/src/store/testCache.ts";
 import { tracedWhile } from "../../../../../test/tracedWhile.ts";
+import { resolveCacheOptions } from "../../src/cache/cacheOptions.ts";
+import { TierCache } from "../../src/cache/tierCache.ts";
 import { MemoryTier, TierSaver } from "../../src/index.ts";
 
 testCache(
@@ -49,20 +51,74 @@ test("values are encrypted; those under another key, or of another place, count 
   }
 });
 
-test("a value that was stored between a look and a claim isn't computed again", async () => {
+test("a value that was stored between a look and a claim isn't computed again, and the lease is given back", async () => {
   const tier = new MemoryTier();
   const [cache, other] = [tier, tier].map((on) => new TierSaver(on).cache());
   const key: [string[], string] = [["docs"], "summary"];
   const lease = tier.lease.bind(tier);
-  let isFirst = true;
+  const asked: number[] = [];
   tier.lease = async (...args) => {
-    if (isFirst) {
-      isFirst = false;
-      await other!.set([{ key: [["docs"], "summary"], value: "by another" }]);
-    }
+    if (asked.push(args[2]) === 1) await other!.set([{ key: [["docs"], "summary"], value: "by another" }]);
     return await lease(...args);
   };
   expect(await cache!.get([key])).toEqual([{ key, value: "by another" }]);
-  await other!.clear([]);
-  expect(await other!.get([[["docs"], "summary"]]), "the lease was given back").toEqual([]);
+  expect(asked).toEqual([10_000, 0]);
+});
+
+test("nobody waits for more than two leases, however many ask and none stores", async () => {
+  const tier = new MemoryTier();
+  const lease = tier.lease.bind(tier);
+  let given = 0;
+  tier.lease = async (...args) => {
+    const isGiven = await lease(...args);
+    if (isGiven && args[2] > 0) given += 1;
+    return isGiven;
+  };
+  const cache = new TierSaver(tier).cache({ wait: "40ms" });
+  await Promise.all(Array.from({ length: 12 }, () => cache.get([[["docs"], "summary"]])));
+  expect(given).toBeGreaterThan(1);
+  expect(given).toBeLessThan(6);
+});
+
+test("a storage that failed is left alone for five seconds, and then asked again", async () => {
+  const tier = new MemoryTier();
+  const cache = new TierSaver(tier).cache({ wait: "0s" });
+  const key: [string[], string] = [["docs"], "summary"];
+  await cache.set([{ key, value: "kept" }]);
+  const read = tier.caches.read.bind(tier.caches);
+  let calls = 0;
+  tier.caches.read = async (...args) => {
+    if ((calls += 1) === 1) throw new Error("the server is down");
+    return await read(...args);
+  };
+  const events = await tracedWhile(async () => {
+    for (let n = 0; n < 3; n += 1) expect(await cache.get([key])).toEqual([]);
+  });
+  expect(events.filter((event) => event.type === "cache" && event.result === "failed")).toHaveLength(1);
+  const now = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + 5001);
+  expect(await cache.get([key])).toEqual([{ key, value: "kept" }]);
+  expect(calls).toBe(2);
+  clock.mockRestore();
+});
+
+test("a nearer storage isn't filled with what was cleared meanwhile", async () => {
+  const [hot, warm] = [new MemoryTier(), new MemoryTier()];
+  const { itemCoder } = new TierSaver(warm);
+  const cache = new TierCache([hot, warm], itemCoder, resolveCacheOptions({ wait: "0s" }));
+  const key: [string[], string] = [["docs"], "summary"];
+  const read = warm.caches.read.bind(warm.caches);
+  const fill = async (clears: boolean): Promise<unknown> => {
+    await new TierCache([warm], itemCoder, resolveCacheOptions({})).set([{ key, value: "old" }]);
+    warm.caches.read = async (...args) => {
+      const reads = await read(...args);
+      if (clears) await cache.clear([]);
+      return reads;
+    };
+    expect(await cache.get([key])).toEqual([{ key, value: "old" }]);
+    await cache.end();
+    return await new TierCache([hot], itemCoder, resolveCacheOptions({ wait: "0s" })).get([key]);
+  };
+  expect(await fill(true)).toEqual([]);
+  expect(await fill(false)).toEqual([{ key, value: "old" }]);
 });
