@@ -43,6 +43,7 @@ export {
   type RegisteredType,
   type StratigraphSerializerOptions,
 } from "./serde/index.ts";
+export type { StateStep, StateValue, StateVersionsOptions } from "./stateVersions/options.ts";
 export type { StoredOptions } from "./saver/storedWaits.ts";
 export type { Tags } from "./saver/threadTags.ts";
 export type { ThreadInfo, Tier } from "./contract/tier.ts";

@@ -26,6 +26,7 @@ const given: Readonly<Record<string, string>> = {
   PostgresSaver: 'typeof import("stratigraph").PostgresSaver',
   workspace: 'import("@stratigraph/workspace").Workspace',
   handle: "(body: object) => Promise<void>",
+  stateVersions: 'NonNullable<import("stratigraph").SaverOptions["stateVersions"]>',
   config: "{ configurable: { thread_id: string } }",
   input: "never",
   readAgainAndRepeat: "(data: object) => Promise<void>",

@@ -14,6 +14,8 @@ export type ErrorCode =
   | "UNREGISTERED_TYPE"
   | "NEWER_FORMAT"
   | "SERIALIZATION"
+  | "STATE_VERSION"
+  | "STATE_STEP_FAILED"
   | "NOT_FOUND"
   | "NOT_WAITING"
   | "EVICTED"

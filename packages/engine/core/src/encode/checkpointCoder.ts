@@ -11,6 +11,7 @@ import type { Envelope } from "./envelope.ts";
 import {
   decodeBody,
   encodeBody,
+  firstVersion,
   headerCopy,
   type DecodedBody,
   type Header,
@@ -52,6 +53,7 @@ export interface EncodedCheckpoint {
   readonly loose: readonly LooseValue[];
   /** Whether it names blobs that it doesn't carry, or carries patches on such blobs: {@link AppendRequest.relies}. */
   readonly relies: boolean;
+  readonly stateVersion: number;
 }
 
 /** What LangGraph puts. */
@@ -67,6 +69,8 @@ export interface CheckpointPut {
   readonly loose?: readonly LooseValue[];
   /** Whether it stands for a namespace that counts as not begun. Such a checkpoint is known by its terms. */
   readonly isUnbegun?: boolean | undefined;
+  /** The version of the application's state. Default: the first, as for records that aren't a graph's. */
+  readonly stateVersion?: number;
 }
 
 /** What is remembered of earlier checkpoints whose values a checkpoint may share. */
@@ -88,6 +92,7 @@ export interface CapturedPut {
   readonly runId: string | undefined;
   readonly consumed: Consumed;
   readonly loose: readonly LooseValue[];
+  readonly stateVersion: number;
   /** Whether LangGraph's `__copy__` put it: channels that aren't new may have a value of their own, too. */
   readonly isFork: boolean;
   readonly newChannels: ReadonlySet<string>;
@@ -168,6 +173,7 @@ export class CheckpointCoder {
       runId: put.runId,
       consumed: put.consumed,
       loose: put.loose ?? [],
+      stateVersion: put.stateVersion ?? firstVersion,
       isFork: put.metadata.source === "fork",
       newChannels: new Set(Object.keys(put.newVersions ?? { ...put.checkpoint.channel_versions, ...given })),
       given: { ...given },
@@ -183,7 +189,7 @@ export class CheckpointCoder {
   /** Encodes a checkpoint that was captured. */
   async encodeCaptured(at: Address, before: Before, captured: CapturedPut): Promise<EncodedCheckpoint> {
     const { parentId } = before;
-    const { header, given, consumed, loose } = captured;
+    const { header, given, consumed, loose, stateVersion } = captured;
     const values: EncodedValue[] = [];
     const entries: ManifestEntry[] = [];
     const snapshots: number[] = [];
@@ -210,7 +216,7 @@ export class CheckpointCoder {
     const owner = ownerOf(at, parentId ?? "");
     const dumped = captured.metadata;
     const metadata = "typed" in dumped ? dumped.typed : await dumped.dumping;
-    const { content, blobs } = encodeBody(owner, header, metadata, entries, consumed, loose);
+    const { content, blobs } = encodeBody(owner, header, metadata, entries, consumed, loose, stateVersion);
     const wrapping = wrapBody(this.#envelope, at, owner, content);
     const body = wrapping instanceof Promise ? await wrapping : wrapping;
     this.#coder.checkStored(at, "metadata", body.length);
@@ -229,6 +235,7 @@ export class CheckpointCoder {
       manifest: new Map(entries.map((entry) => [entry.channel, entry])),
       consumed,
       loose,
+      stateVersion,
       relies: relies || values.some(({ blob }) => blob === undefined || blob.base !== undefined),
     };
   }

@@ -1,6 +1,6 @@
 import { WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
 import { ByteReader, concat, text, utf8, varint } from "./bytes.ts";
-import type { ValueRef } from "./record.ts";
+import { firstVersion, type ValueRef } from "./record.ts";
 import { verified, withChecksum } from "./storedBody.ts";
 import type { BlobHash } from "../contract/tier.ts";
 import { compareWrites, type WritePlace } from "./writeOrder.ts";
@@ -21,6 +21,8 @@ interface About {
   readonly w?: string;
   /** Best-effort channels whose writes were left out. */
   readonly b?: readonly string[];
+  /** Version of the application's state; absent: 1. */
+  readonly a?: number;
 }
 
 type Line = readonly [
@@ -38,6 +40,8 @@ export interface BatchOrigin {
   readonly batchId: string | undefined;
   /** Best-effort channels whose writes were left out of the batch. */
   readonly omitted?: readonly string[] | undefined;
+  /** The version of the application's state that it was written under. Default: the first. */
+  readonly stateVersion?: number;
 }
 
 /** Position of a write. Each special channel has a fixed one, so that a write to it replaces the one before. */
@@ -48,7 +52,7 @@ export function writeIndex(channel: string, position: number): number {
 /** Encodes the writes of one putWrites call; `owner` and the blobs are bound by a checksum. */
 export function encodeWrites(
   owner: readonly string[],
-  { taskPath, batchId, omitted = [] }: BatchOrigin,
+  { taskPath, batchId, omitted = [], stateVersion = firstVersion }: BatchOrigin,
   writes: readonly EncodedWrite[],
 ): { content: Uint8Array; blobs: BlobHash[] } {
   const blobs: BlobHash[] = [];
@@ -57,6 +61,7 @@ export function encodeWrites(
     ...(taskPath === "" ? {} : { p: taskPath }),
     ...(batchId === undefined ? {} : { w: batchId }),
     ...(omitted.length === 0 ? {} : { b: omitted }),
+    ...(stateVersion === firstVersion ? {} : { a: stateVersion }),
   };
   const isSaid = Object.keys(about).length > 0;
   const lines = writes.map(({ index, channel, value }, position): Line => {
@@ -74,7 +79,7 @@ export function decodeWrites(
   owner: readonly string[],
   bytes: Uint8Array,
   blobs: readonly BlobHash[],
-): BatchOrigin & { readonly writes: readonly EncodedWrite[] } {
+): Required<Pick<BatchOrigin, "stateVersion">> & BatchOrigin & { readonly writes: readonly EncodedWrite[] } {
   const reader = new ByteReader(verified(owner, blobs, bytes));
   const lines = JSON.parse(text(reader.take(reader.varint()))) as readonly Line[];
   const about = lines[0]?.[3];
@@ -85,29 +90,38 @@ export function decodeWrites(
     if (hash === undefined) throw new RangeError(`a pending write names blob ${value} of ${blobs.length}`);
     return { index, channel, value: { hash } };
   });
-  return { taskPath: about?.p ?? "", batchId: about?.w, omitted: about?.b, writes };
+  const stateVersion = about?.a ?? firstVersion;
+  return { taskPath: about?.p ?? "", batchId: about?.w, omitted: about?.b, stateVersion, writes };
 }
 
 /** A batch, opened. */
 export interface OpenedBatch extends BatchOrigin {
   readonly taskId: string;
   readonly writes: readonly EncodedWrite[];
+  readonly stateVersion: number;
 }
 
 /** A write with the task that made it. */
-export interface TaskWrite extends EncodedWrite, WritePlace {}
+export interface TaskWrite extends EncodedWrite, WritePlace {
+  /** The version of the application's state that it was written under. */
+  readonly stateVersion: number;
+}
 
 /**
  * The writes that result from a series of batches, oldest first. They are in LangGraph's order. A special channel's write replaces the
  * earlier one in its place. Of regular writes with the same index, the first stays, and later ones are ignored. So repeating a batch is
- * harmless.
+ * harmless. Writes of one task under two versions of the state don't mix: those of the version that came first stay.
  */
 export function mergeWrites(batches: readonly OpenedBatch[]): TaskWrite[] {
   const merged = new Map<string, TaskWrite>();
-  for (const { taskId, taskPath, writes } of batches) {
+  const versions = new Map<string, number>();
+  for (const { taskId, taskPath, stateVersion, writes } of batches) {
     for (const write of writes) {
       const key = `${write.index} ${taskId}`;
-      if (write.index < 0 || !merged.has(key)) merged.set(key, { ...write, taskId, taskPath });
+      const isSpecial = write.index < 0;
+      if (!isSpecial && !versions.has(taskId)) versions.set(taskId, stateVersion);
+      const isFirst = versions.get(taskId) === stateVersion && !merged.has(key);
+      if (isSpecial || isFirst) merged.set(key, { ...write, taskId, taskPath, stateVersion });
     }
   }
   return [...merged.values()].sort(compareWrites);

@@ -3,6 +3,9 @@ import { ByteReader, concat, text, utf8, varint } from "./bytes.ts";
 import { verified, withChecksum } from "./storedBody.ts";
 import type { BlobHash } from "../contract/tier.ts";
 
+/** The version of an application's state that was stored without one. */
+export const firstVersion = 1;
+
 /**
  * Which pending writes of its parent a checkpoint was made from: ids of batches, or of writers. A writer's id stands for all that the
  * writer wrote there. The first id names the writer that put the checkpoint. Undefined means all writes, as in checkpoints that were
@@ -44,6 +47,8 @@ export interface DecodedBody {
   /** The pending writes of its parent that the checkpoint was made from. */
   readonly consumed: Consumed;
   readonly loose: readonly LooseValue[];
+  /** The version of the application's state that it was written under. */
+  readonly stateVersion: number;
 }
 
 type Version = ChannelVersions[string];
@@ -67,6 +72,8 @@ interface Skeleton {
   readonly w?: NonNullable<Consumed>;
   /** {@link LooseValue}; absent: none. */
   readonly b?: readonly (readonly [channel: string, version: Version, id: string])[];
+  /** Version of the application's state; absent: 1. */
+  readonly a?: number;
 }
 
 /** Encodes header, metadata and manifest; `owner` and the blobs are bound by a checksum. Also returns the blobs that it names. */
@@ -77,6 +84,7 @@ export function encodeBody(
   entries: readonly ManifestEntry[],
   consumed?: Consumed,
   loose: readonly LooseValue[] = [],
+  stateVersion: number = firstVersion,
 ): { content: Uint8Array; blobs: BlobHash[] } {
   const { v, ts, versions_seen, id: _id, channel_versions: _versions, ...rest } = header;
   const positions = new Map(entries.map((entry, position) => [entry.channel, position]));
@@ -100,6 +108,7 @@ export function encodeBody(
     ...(Object.keys(rest).length > 0 ? { x: rest } : {}),
     ...(consumed === undefined ? {} : { w: consumed }),
     ...(loose.length === 0 ? {} : { b: loose.map(({ channel, version, id }) => [channel, version, id]) }),
+    ...(stateVersion === firstVersion ? {} : { a: stateVersion }),
   };
   const json = utf8(JSON.stringify(skeleton));
   const type = utf8(metadata[0]);
@@ -165,6 +174,7 @@ export function decodeBody(
     manifest: new Map(entries.map((entry) => [entry.channel, entry])),
     consumed: skeleton.w,
     loose: (skeleton.b ?? []).map(([channel, version, id]) => ({ channel, version, id })),
+    stateVersion: skeleton.a ?? firstVersion,
   };
 }
 

@@ -39,7 +39,8 @@ export interface CapturedWrites extends BatchOrigin {
 
 /** Which pending writes are decoded; see {@link WriteCoder.decode}. */
 export interface WritesWanted {
-  readonly channels?: ReadonlySet<string>;
+  /** A set of names, or what decides by name and version of the state. */
+  readonly channels?: { has(channel: string, stateVersion: number): boolean };
   readonly child?: { readonly checkpointId: string; readonly consumed: Consumed };
 }
 
@@ -47,6 +48,8 @@ export interface WritesWanted {
 export interface DecodedWrite extends WritePlace {
   readonly channel: string;
   readonly value: unknown;
+  /** The version of the application's state that it was written under. */
+  readonly stateVersion: number;
 }
 
 /** Converts LangGraph's pending writes to a tier's batches, and back. */
@@ -183,12 +186,12 @@ export class WriteCoder {
     at: Address,
     batches: readonly OpenedBatch[],
     blobs: ReadonlyMap<BlobHash, Blob>,
-    channels: ReadonlySet<string> | undefined,
+    channels: WritesWanted["channels"],
     known = false,
   ): Promise<DecodedWrite[]> {
     const decoded: DecodedWrite[] = [];
     for (const write of mergeWrites(batches)) {
-      if (channels?.has(write.channel) === false) continue;
+      if (channels?.has(write.channel, write.stateVersion) === false) continue;
       decoded.push({
         ...write,
         value: await this.#coder.decode(at, write.channel, write.value, blobs, { known }),

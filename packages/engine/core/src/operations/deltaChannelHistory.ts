@@ -6,6 +6,10 @@ import { readsAncestry } from "../contract/tierExtensions.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
 import type { DecodedBody } from "../encode/record.ts";
 import { CorruptionError, EvictedError } from "../contract/errors.ts";
+import { convertState } from "../stateVersions/convertCheckpoint.ts";
+import { convertWrites } from "../stateVersions/convertWrites.ts";
+import { cannotRebuild } from "../stateVersions/errors.ts";
+import type { StateVersions } from "../stateVersions/stateVersions.ts";
 import { brokenLineError } from "./brokenLine.ts";
 
 /** How many ancestors are read at once. By default, LangGraph writes a snapshot far more often than once in so many checkpoints. */
@@ -29,7 +33,7 @@ async function ancestors(
 }
 
 /** How far a line was walked. */
-interface Line extends Address, Pick<DecodedBody, "manifest" | "consumed"> {
+interface Line extends Address, Pick<DecodedBody, "manifest" | "consumed" | "stateVersion"> {
   readonly parentId: string | undefined;
 }
 
@@ -38,12 +42,14 @@ interface Line extends Address, Pick<DecodedBody, "manifest" | "consumed"> {
  * seed), and the writes from there to the checkpoint `from`, oldest first. Of an ancestor's pending writes, only those count
  * from which its child on this path was made.
  *
+ * @param channels in the names of this application's state; what older versions stored is led through the steps
  * @param find the checkpoint `from`, from memory or read
- * @throws CorruptionError, NotFoundError, EvictedError if an ancestor or a write that a value is rebuilt from isn't there
+ * @throws StratigraphError "STATE_VERSION", "STATE_STEP_FAILED"; CorruptionError, NotFoundError, EvictedError if an ancestor or a write that a value is rebuilt from isn't there
  */
 export async function deltaChannelHistory(
   tier: Tier,
   coder: CheckpointCoder,
+  versions: StateVersions,
   from: MaybeAddress,
   channels: readonly string[],
   find: (at: Address) => Promise<Omit<Line, keyof Address> | undefined>,
@@ -54,35 +60,45 @@ export async function deltaChannelHistory(
   if (checkpointId !== undefined) {
     const start = { ...from, checkpointId };
     const open = new Set(channels);
+    const namesIn = (at: Address, version: number): string[] =>
+      [...open].flatMap((channel) => versions.sourcesOf(at, channel, version));
     const found = (await find(start)) ?? (await recordOf(tier, coder, start));
     if (found === undefined && from.checkpointId === undefined) throw new EvictedError(tier.name, start);
     let child: Line | undefined = found && { ...start, ...found };
     const met = new Set<string>();
     // As LangGraph expects, a checkpoint that never existed has an empty history.
     while (child !== undefined && open.size > 0) {
-      const page = await ancestors(tier, child, open);
+      const page = await ancestors(tier, child, namesIn(child, child.stateVersion));
       for (const stored of page) {
         const { record } = stored;
         if (met.has(record.checkpointId)) throw new CorruptionError(start, "its line of parents is a circle");
         met.add(record.checkpointId);
         const body = await coder.decodeBody(record);
         const { manifest } = body;
-        const seeded = [...open].filter((channel) => manifest.get(channel)?.value !== undefined);
+        const held = namesIn(record, body.stateVersion).filter(
+          (channel) => manifest.get(channel)?.value !== undefined,
+        );
         const missing = [
           ...stored.writes.flatMap(({ blobs }) => blobs),
-          ...seeded.flatMap((channel) => blobOf(manifest.get(channel)?.value)),
+          ...held.flatMap((channel) => blobOf(manifest.get(channel)?.value)),
         ].some((hash) => !stored.blobs.has(hash));
         const whole = missing ? ((await tier.read(record)).checkpoint ?? stored) : stored;
-        const only = { channels: open, child };
-        const writes = await coder.writes.decode(record, whole.writes, whole.blobs, only);
+        // Each batch has a version of its own.
+        const named = { has: (name: string, version: number) => namesIn(record, version).includes(name) };
+        const only = { channels: named, child };
+        const decoded = await coder.writes.decode(record, whole.writes, whole.blobs, only);
+        const writes = await convertWrites(versions, record, decoded);
         child = { ...addressOf(record), parentId: record.parentId, ...body };
         for (const channel of open) {
           steps
             .get(channel)!
             .unshift(writes.filter((write) => write.channel === channel).map(asPendingWrite));
         }
-        for (const channel of seeded) {
-          seeds.set(channel, await coder.value(record, channel, manifest.get(channel)!.value!, whole.blobs));
+        const values: Record<string, unknown> = {};
+        for (const channel of held)
+          values[channel] = await coder.value(record, channel, manifest.get(channel)!.value!, whole.blobs);
+        for (const [channel, seed] of Object.entries(await seedsOf(versions, record, body, values, open))) {
+          seeds.set(channel, seed);
           open.delete(channel);
         }
         if (open.size === 0) break;
@@ -90,7 +106,11 @@ export async function deltaChannelHistory(
       const { manifest, parentId } = child;
       if (parentId === undefined) break;
       // The line breaks off here. A channel without a version wasn't written to before.
-      const lost = [...open].filter((channel) => manifest.get(channel)?.version !== undefined);
+      const isWritten = (channel: string): boolean => manifest.get(channel)?.version !== undefined;
+      const at = child;
+      const lost = [...open].filter((channel) =>
+        versions.sourcesOf(at, channel, at.stateVersion).some(isWritten),
+      );
       if (lost.length === 0 && page.length < (readsAncestry(tier) ? pageOfAncestors : 1)) break;
       if (page.length === 0) throw await brokenLineError(tier, start, { ...child, parentId, channels: lost });
     }
@@ -101,6 +121,26 @@ export async function deltaChannelHistory(
       { writes: steps.get(channel)!.flat(), ...(seeds.has(channel) ? { seed: seeds.get(channel) } : {}) },
     ]),
   );
+}
+
+/** The values that an ancestor has of channels that are open, in the names of this application's state. */
+async function seedsOf(
+  versions: StateVersions,
+  at: Address,
+  { stateVersion, manifest }: Pick<DecodedBody, "stateVersion" | "manifest">,
+  values: Readonly<Record<string, unknown>>,
+  open: ReadonlySet<string>,
+): Promise<Record<string, unknown>> {
+  if (stateVersion === versions.current) return { ...values };
+  for (const channel of open) {
+    const sources = versions.sourcesOf(at, channel, stateVersion).filter((name) => manifest.has(name));
+    const found = sources.filter((name) => Object.hasOwn(values, name));
+    if (found.length > 0 && found.length < sources.length)
+      throw cannotRebuild(at, channel, { from: stateVersion, to: versions.current });
+  }
+  const state = { values, versions: {}, seen: {}, counters: {} };
+  const converted = await convertState(versions.path(at, stateVersion), at, state);
+  return Object.fromEntries(Object.entries(converted.values).filter(([channel]) => open.has(channel)));
 }
 
 /** What {@link deltaChannelHistory} has to know of a checkpoint that can't be read whole. */

@@ -1,11 +1,12 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { CheckpointConflictError, StratigraphError } from "../contract/errors.ts";
 import type { Address, Namespace, Tier } from "../contract/tier.ts";
-import type { Before, CheckpointCoder, EncodedCheckpoint } from "../encode/checkpointCoder.ts";
+import type { Before, CheckpointCoder, EncodedCheckpoint, Manifest } from "../encode/checkpointCoder.ts";
 import { HeadCache } from "./headCache.ts";
 import { runOf } from "./headRights.ts";
 import { type CachedParent, ParentCache } from "./parentCache.ts";
 import { remembering } from "./remembering.ts";
+import type { StateVersions } from "../stateVersions/stateVersions.ts";
 import type { ThreadTags } from "./threadTags.ts";
 
 /** For how many threads a saver remembers the revision. An entry is about 200 bytes. */
@@ -44,6 +45,7 @@ export class KnownThreads {
   readonly heads: HeadCache;
   readonly #tier: Tier;
   readonly #tags: ThreadTags;
+  readonly #versions: StateVersions;
   readonly #revisions = remembering<number>(remembered);
   readonly #explained = remembering<number>(remembered);
   readonly #setBack = remembering<true>(remembered);
@@ -51,11 +53,12 @@ export class KnownThreads {
   /** How many pending writes runs began, and stored, after a revision of a thread was noted. A revision noted later may include them. */
   readonly #runWrites = new WeakMap<object, Map<string, { readonly revision: number; count: number }>>();
 
-  constructor(tier: Tier, coder: CheckpointCoder, tags: ThreadTags) {
+  constructor(tier: Tier, coder: CheckpointCoder, tags: ThreadTags, versions: StateVersions) {
     this.parents = new ParentCache(tier, coder);
     this.heads = new HeadCache(tier, coder, this.parents);
     this.#tier = tier;
     this.#tags = tags;
+    this.#versions = versions;
   }
 
   /** Forgets what is remembered of a thread, because it may not be true any more. Its revision is kept. */
@@ -76,16 +79,19 @@ export class KnownThreads {
     return othersWrote;
   }
 
-  /** What is remembered of the parent of a checkpoint that is put, and of the checkpoint itself. */
+  /**
+   * What is remembered of the parent of a checkpoint that is put, and of the checkpoint itself, in the names of this application's state.
+   * @throws StratigraphError "STATE_VERSION"
+   */
   before(at: Address, parentId: string | undefined): Before {
     const itself = this.parents.get(at);
     const parent = parentId === at.checkpointId ? (itself?.parentId ?? parentId) : parentId;
     const cached = parent === undefined ? undefined : this.parents.get({ ...at, checkpointId: parent });
     return {
       parentId: parent,
-      parent: cached?.manifest,
-      again: itself?.manifest,
-      loose: (itself ?? cached)?.loose,
+      parent: this.#manifestOf(at, cached),
+      again: this.#manifestOf(at, itself),
+      loose: this.#looseOf(at, itself ?? cached),
     };
   }
 
@@ -108,10 +114,18 @@ export class KnownThreads {
     const cached = parent === undefined ? undefined : await find(parent);
     return {
       parentId: parent,
-      parent: cached?.manifest,
-      again: itself?.manifest,
+      parent: this.#manifestOf(at, cached),
+      again: this.#manifestOf(at, itself),
       atFirst: isAgain ? itself : undefined,
     };
+  }
+
+  #manifestOf(at: Address, known: CachedParent | undefined): Manifest | undefined {
+    return known && this.#versions.manifest(at, known.stateVersion, known.manifest);
+  }
+
+  #looseOf(at: Address, known: CachedParent | undefined): CachedParent["loose"] | undefined {
+    return known && this.#versions.loose(at, known.stateVersion, known.loose);
   }
 
   /** Notes that a checkpoint was put: the next put can patch its values and carry them over. */

@@ -11,6 +11,8 @@ import {
 } from "../maintenance/retentionOptions.ts";
 import { StratigraphSerializer } from "../serde/index.ts";
 import { isLangGraphChannel } from "../langgraph/channelNames.ts";
+import { checkStateVersions, type StateVersionsOptions } from "../stateVersions/options.ts";
+import { StateVersions } from "../stateVersions/stateVersions.ts";
 import { checkTagName } from "./threadTags.ts";
 import type { Address } from "../contract/tier.ts";
 import { bytesOf, type Size } from "../contract/units.ts";
@@ -71,6 +73,11 @@ export interface SaverOptions extends RetentionOptions {
    * written, so nodes find its default. Default: none.
    */
   readonly bestEffort?: readonly string[] | undefined;
+  /**
+   * The version of the application's state, and how state of older versions becomes it when it is read. What is stored stays as it is;
+   * what is written has this version. State of a version that no step leads from is refused with code "STATE_VERSION". Default: version 1.
+   */
+  readonly stateVersions?: StateVersionsOptions | undefined;
 }
 
 /** Names of the options of every saver, for savers that take more. */
@@ -83,6 +90,7 @@ export const saverOptionNames: OptionNames<SaverOptions> = {
   encryption: true,
   threadTags: true,
   bestEffort: true,
+  stateVersions: true,
   ...retentionNames,
 };
 
@@ -93,6 +101,9 @@ export const saverOptionAdvice: OptionAdvice = {
   tags: "Write threadTags.",
   tagThreads: "Write threadTags.",
   compression: "What is stored is compressed always; leave it out.",
+  stateVersion: "Write stateVersions.",
+  upcasts: "Write stateVersions.",
+  migrations: "Write stateVersions.",
   expireAfter: "Write deleteAfter.",
   maxAge: "Write deleteAfter, for threads, or trimAfter, for checkpoints.",
   every: 'It belongs to the checkpointer that you get: checkpointer.startMaintenance({ every: "10m" }).',
@@ -110,6 +121,7 @@ export interface ResolvedOptions {
   readonly threadTags: readonly string[];
   readonly bestEffort: readonly string[];
   readonly retention: ResolvedRetention;
+  readonly stateVersions: StateVersions;
 }
 
 const policies: ReadonlySet<unknown> = new Set(["auto", "throw", "branch"]);
@@ -149,6 +161,9 @@ export function resolveOptions(options: SaverOptions): ResolvedOptions {
     hashKey: cipher?.hashKey,
     threadTags: checkedNames(options.threadTags ?? []),
     bestEffort,
+    stateVersions: new StateVersions(
+      options.stateVersions === undefined ? undefined : checkStateVersions(options.stateVersions),
+    ),
     retention: resolveRetention(options, bestEffort.length > 0),
   };
 }

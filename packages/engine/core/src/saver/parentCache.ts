@@ -15,6 +15,8 @@ export interface CachedParent {
   /** Which pending writes of its own parent the checkpoint was made from. */
   readonly consumed: Consumed;
   readonly loose: readonly LooseValue[];
+  /** The version of the state that the manifest is of. */
+  readonly stateVersion: number;
 }
 
 /** Manifests of recently read and written checkpoints, so that a put carries values over without reading its parent. */
@@ -42,13 +44,16 @@ export class ParentCache {
     const { checkpoint, revision } = await this.#tier.read(at);
     seen(revision);
     if (checkpoint === undefined) return undefined;
-    const { manifest, consumed, loose } = await this.#coder.decodeBody(checkpoint.record);
+    const { manifest, consumed, loose, stateVersion } = await this.#coder.decodeBody(checkpoint.record);
     await this.#coder.remember(checkpoint.record, manifest, checkpoint.blobs);
-    return this.set(checkpoint.record, { manifest, consumed, loose });
+    return this.set(checkpoint.record, { manifest, consumed, loose, stateVersion });
   }
 
-  set(record: CheckpointRecord, { manifest, consumed, loose }: Omit<CachedParent, "parentId">): CachedParent {
-    const parent = { manifest, parentId: record.parentId, consumed, loose };
+  set(
+    record: CheckpointRecord,
+    { manifest, consumed, loose, stateVersion }: Omit<CachedParent, "parentId">,
+  ): CachedParent {
+    const parent = { manifest, parentId: record.parentId, consumed, loose, stateVersion };
     this.#parents.set(addressKey(record, record.checkpointId), parent);
     return parent;
   }

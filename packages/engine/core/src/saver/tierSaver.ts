@@ -23,7 +23,12 @@ import { checkDeltaOptions, checkListOptions, checkWrites, checkedIds, checkedPu
 import { BestEffort, type LooseReadings } from "./bestEffort.ts";
 import { checkOptions } from "../contract/checkOptions.ts";
 import { checkTier } from "../contract/checkTier.ts";
-import { CheckpointCoder, type CheckpointPut } from "../encode/checkpointCoder.ts";
+import {
+  CheckpointCoder,
+  type Before,
+  type CapturedPut,
+  type CheckpointPut,
+} from "../encode/checkpointCoder.ts";
 import { listConflicts, type Conflict } from "../operations/conflicts.ts";
 import { copyThread } from "../operations/copyThread.ts";
 import { deltaChannelHistory } from "../operations/deltaChannelHistory.ts";
@@ -48,6 +53,9 @@ import { keysInUse, type KeysInUse, type KeysInUseOptions } from "../operations/
 import { KeyGuard } from "./keyGuard.ts";
 import { Lineage, type Ancestor } from "./lineage.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "../operations/listThreads.ts";
+import { convertCheckpoint } from "../stateVersions/convertCheckpoint.ts";
+import { convertWrites } from "../stateVersions/convertWrites.ts";
+import type { StateVersions } from "../stateVersions/stateVersions.ts";
 import { tellOfLostRace } from "./lostRace.ts";
 import { keepsItems } from "../contract/items.ts";
 import { cacheOptionNames, resolveCacheOptions, type CacheOptions } from "../cache/cacheOptions.ts";
@@ -123,6 +131,8 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly tier: Tier;
   /** Encodes and decodes checkpoints. Public for the packages that are built on this one. */
   readonly coder: CheckpointCoder;
+  /** The version of the state that this saver's application is at. @internal */
+  readonly stateVersions: StateVersions;
   readonly #conflict: ConflictPolicy;
   readonly #onConflict: SaverOptions["onConflict"];
   readonly #rights = new HeadRights();
@@ -149,6 +159,7 @@ export class TierSaver extends BaseCheckpointSaver {
     super(resolved.serde);
     this.#options = options;
     this.tier = tier;
+    this.stateVersions = resolved.stateVersions;
     this.#conflict = resolved.conflict;
     this.#onConflict = resolved.onConflict;
     const { cipher, maxValueBytes } = resolved;
@@ -159,7 +170,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.coder = new CheckpointCoder(resolved.serde, blobs);
     this.itemCoder = new ItemCoder(resolved.serde, blobs);
     this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
-    this.#known = new KnownThreads(tier, this.coder, this.#tags);
+    this.#known = new KnownThreads(tier, this.coder, this.#tags, this.stateVersions);
     this.#lineage = new Lineage(tier, this.coder);
     this.#bestEffort = new BestEffort(tier, this.coder, resolved.bestEffort);
     this.#waits = new StoredWaits(tier, (at) => this.#known.parents.get(at) !== undefined);
@@ -268,7 +279,8 @@ export class TierSaver extends BaseCheckpointSaver {
   /**
    * The checkpoint that a config names, or the head of its namespace.
    * @throws InvalidAddressError, CorruptionError, EvictedError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE",
-   * "PLAINTEXT_REFUSED", "UNREGISTERED_TYPE", "NEWER_FORMAT", "SERIALIZATION" if the stored data can't be decoded
+   * "PLAINTEXT_REFUSED", "UNREGISTERED_TYPE", "NEWER_FORMAT", "SERIALIZATION" if the stored data can't be decoded; "STATE_VERSION",
+   * "STATE_STEP_FAILED" if its state can't become that of {@link SaverOptions.stateVersions}
    */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     return await operation("getTuple", aboutConfig(config), async (notes) => {
@@ -360,7 +372,8 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#lineage.puts(at, parentId, checkpoint, metadata);
     try {
       const runId = runIdOf(config, metadata);
-      const put = { checkpoint, metadata: stored, newVersions, runId };
+      const stateVersion = this.stateVersions.current;
+      const put = { checkpoint, metadata: stored, newVersions, runId, stateVersion };
       const appending = this.#append(config, at, parentId, put, notes);
       this.#waits.began(at, appending);
       const appended = await appending;
@@ -414,9 +427,11 @@ export class TierSaver extends BaseCheckpointSaver {
     // Capture the values before anything is awaited, because a graph may change in place what it wrote.
     const batchId = this.#writers.nextBatchId(config, at, taskId);
     const omitted = this.#bestEffort.omitted(at, writes);
-    const captured = this.coder.writes.capture(at, taskId, { taskPath, batchId, omitted }, writes);
+    const stateVersion = this.stateVersions.current;
+    const origin = { taskPath, batchId, omitted, stateVersion };
+    const captured = this.coder.writes.capture(at, taskId, origin, writes);
     // What a run under durability "exit" stores for its own checkpoints isn't pending.
-    const isPending = pendingBatches([{ ...captured, writes: [] }]).length > 0;
+    const isPending = pendingBatches([{ ...captured, stateVersion, writes: [] }]).length > 0;
     const outcome = isPending
       ? outcomeOf(
           taskId,
@@ -555,7 +570,7 @@ export class TierSaver extends BaseCheckpointSaver {
     const at = addressOf(config);
     return await operation("getDeltaChannelHistory", at, () =>
       settledHead(this.tier, () =>
-        deltaChannelHistory(this.tier, this.coder, at, channels, (of) =>
+        deltaChannelHistory(this.tier, this.coder, this.stateVersions, at, channels, (of) =>
           this.#known.parents.find(of, () => {}),
         ),
       ),
@@ -843,7 +858,7 @@ export class TierSaver extends BaseCheckpointSaver {
       )
         throw lostParent(this.tier.name, at, origin.checkpointId, rebuilt);
       const made = atFirst === undefined ? captured : { ...captured, consumed: atFirst.consumed };
-      const encoded = await this.coder.encodeCaptured(at, found, made);
+      const encoded = await this.coder.encodeCaptured(at, found, await this.#withConverted(at, found, made));
       // Outside a run, a put without a parent is an import or begins the thread anew, which is allowed right after a deletion.
       const begins = parentId === undefined && runOf(config) === undefined;
       const expected = lost ? [] : this.#rights.expected(config, at, parentId, source);
@@ -869,6 +884,42 @@ export class TierSaver extends BaseCheckpointSaver {
       this.#bestEffort.write(at, brought, appended.revision);
       return appended;
     });
+  }
+
+  /**
+   * A put with the values that it doesn't give, and that can't be carried over as they are stored, because the parent was written under
+   * another version of the state. LangGraph gives all values.
+   */
+  async #withConverted(
+    at: Address,
+    { parentId, parent }: Before,
+    captured: CapturedPut,
+  ): Promise<CapturedPut> {
+    if (parentId === undefined) return captured;
+    const of = { ...at, checkpointId: parentId };
+    const { stateVersion } = this.#known.parents.get(of) ?? {};
+    if (stateVersion === undefined || stateVersion === captured.stateVersion) return captured;
+    const { header, newChannels, given } = captured;
+    const lacking = Object.entries(header.channel_versions).filter(
+      ([channel, version]) =>
+        !newChannels.has(channel) &&
+        given[channel] === undefined &&
+        parent?.get(channel)?.version !== version,
+    );
+    const { checkpoint: stored } = lacking.length === 0 ? {} : await this.tier.read(of);
+    if (stored === undefined) return captured;
+    const body = await this.coder.decodeBody(stored.record);
+    const [before, metadata] = [
+      await this.coder.checkpoint(stored, body, {}),
+      await this.coder.metadata(stored.record, body),
+    ];
+    const { checkpoint } = await convertCheckpoint(this.stateVersions, of, stateVersion, before, metadata);
+    const values = lacking.flatMap(([channel, version]) =>
+      checkpoint.channel_versions[channel] === version
+        ? [[channel, checkpoint.channel_values[channel]] as const]
+        : [],
+    );
+    return { ...captured, given: { ...given, ...Object.fromEntries(values) } };
   }
 
   /**
@@ -961,11 +1012,18 @@ export class TierSaver extends BaseCheckpointSaver {
     reading: ValueReading & { readonly readings?: LooseReadings },
   ): Promise<CheckpointTuple> {
     const { record } = stored;
+    const body = await this.coder.decodeBody(record);
+    // State that can't be known isn't handed out, nor looked at: its types may be unknown here, too.
+    if (body.manifest.size > 0) this.stateVersions.path(record, body.stateVersion);
     this.#rights.handedOut(config, record, record.checkpointId, head);
     this.#rights.handedOutParent(record, record.parentId, head);
-    const body = await this.coder.decodeBody(record);
     if (reading.remember) this.#known.parents.set(record, body);
-    const batches = await this.coder.writes.open(record, stored.writes);
+    const opened = await this.coder.writes.open(record, stored.writes);
+    // At the head, what a newer application wrote is work that mustn't be done again. A checkpoint that it went on from is as it was.
+    const batches =
+      record.checkpointId === head
+        ? opened
+        : opened.filter(({ stateVersion }) => this.stateVersions.knows(record, stateVersion));
     const durable = await this.coder.checkpoint(stored, body, reading);
     const checkpoint =
       body.loose.length === 0
@@ -976,18 +1034,25 @@ export class TierSaver extends BaseCheckpointSaver {
           });
     if (checkpoint.v < 4 && record.parentId !== undefined)
       await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });
+    const converted = await convertCheckpoint(
+      this.stateVersions,
+      record,
+      body.stateVersion,
+      checkpoint,
+      await this.coder.metadata(record, body),
+    );
+    const written = await this.coder.writes.pending(record, batches, stored.blobs, {
+      known: reading.remember === true,
+    });
+    const writes = await convertWrites(this.stateVersions, record, written);
     this.#writers.handedOut(config, record, batches, {
       parentId: record.parentId,
       consumed: body.consumed,
-      values: checkpoint.channel_values,
-    });
-    const writes = await this.coder.writes.pending(record, batches, stored.blobs, {
-      known: reading.remember === true,
+      values: converted.checkpoint.channel_values,
     });
     const tuple: CheckpointTuple = {
       config: configOf(record),
-      checkpoint,
-      metadata: await this.coder.metadata(record, body),
+      ...converted,
       pendingWrites: writes.map(asPendingWrite),
     };
     if (record.parentId !== undefined)
