@@ -30,6 +30,8 @@ export interface ContextOptions {
   readonly signal: AbortSignal;
   readonly progress: (progress: Progress) => void;
   readonly emit?: ((event: RunEvent) => void) | undefined;
+  /** Whether a graph may be named by its file: only where the caller is the person at the terminal, as the file is run. */
+  readonly graphFiles?: boolean;
 }
 
 /** Makes the context of a command. No storage is opened before it is needed. */
@@ -41,6 +43,7 @@ export async function openContext({
   signal,
   progress,
   emit,
+  graphFiles = false,
 }: ContextOptions): Promise<OpenedContext> {
   const opened = new Set<Promise<TierSaver>>();
   let loaded: Promise<LoadedConfig> | undefined;
@@ -68,7 +71,8 @@ export async function openContext({
     saver: first,
     open: async (place) => await open(await configOf(place, settings, terminal)),
     graph: async (name) => {
-      const graph = await loadGraph(await config(), name);
+      const isFile = graphFiles && name !== undefined && isGraphFile(name);
+      const graph = isFile ? await graphOfFile(terminal.cwd, name) : await loadGraph(await config(), name);
       graph.checkpointer = await first();
       return graph as unknown as Awaited<ReturnType<Context["graph"]>>;
     },
@@ -178,17 +182,40 @@ async function loadGraph(
     const message = `${name === undefined ? "No graph was chosen" : `There is no graph ${name}`} (${origin}). ${known}.`;
     throw new NotFoundError(message, {});
   }
-  const split = source.lastIndexOf(":");
-  const file = resolve(folder, source.slice(0, split));
-  const exported = (await importModule(file))[source.slice(split + 1)];
+  return await graphOfFile(folder, source);
+}
+
+/** Whether a graph is named by its file, as "./graph.ts" or "./graph.ts:agent". */
+function isGraphFile(name: string): boolean {
+  return /^\.{0,2}\/|\.[cm]?[jt]sx?(?::\w+)?$/.test(name);
+}
+
+/**
+ * @param source the file, and what it exports: "./graph.ts:agent". Without a name: `graph`, its default export, or its only export
+ * @throws NotFoundError if there is no such file; StratigraphError "MISCONFIGURED" if it exports no such graph
+ */
+async function graphOfFile(folder: string, source: string): Promise<GraphLike> {
+  const [, path = source, name] = /^(.*):([^:/\\]+)$/.exec(source) ?? [];
+  const file = resolve(folder, path);
+  if (!existsSync(file)) throw new NotFoundError(`There is no file ${file}.`, { file });
+  const module = await importModule(file);
+  const names = Object.keys(module);
+  const [only, ...others] = names;
+  const usual = ["graph", "default"].find((each) => names.includes(each));
+  const chosen = name ?? usual ?? (others.length === 0 ? only : undefined);
+  const exported = chosen === undefined ? undefined : module[chosen];
   const made: unknown = typeof exported === "function" ? await exported() : exported;
   const compilable = made as { compile?: () => GraphLike } | null | undefined;
   const graph =
     typeof compilable?.compile === "function" ? compilable.compile() : (made as GraphLike | undefined);
   if (typeof graph === "object" && graph !== null) return graph;
-  throw new StratigraphError("MISCONFIGURED", `${file} exports no graph ${source.slice(split + 1)}.`, {
-    file,
-  });
+  throw new StratigraphError(
+    "MISCONFIGURED",
+    chosen === undefined
+      ? `${file} exports ${names.join(", ") || "nothing"}: name the graph, as in ${path}:agent.`
+      : `${file} exports no graph ${chosen}.`,
+    { file },
+  );
 }
 
 async function evaluate(file: string): Promise<unknown> {

@@ -42,6 +42,7 @@ export async function runCommand(
     terminal,
     settings,
     effect: isDry ? ("read" as const) : operation.effect,
+    graphFiles: true,
     progress: (progress: Progress) => line?.update(progress),
     ...(events === undefined ? {} : { emit: (event: RunEvent) => events.take(event) }),
   };

@@ -7,6 +7,8 @@ import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { main } from "@stratigraph/cli";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { operations } from "../../src/operations/index.ts";
+import { openContext } from "../../src/terminal/openContext.ts";
+import type { Terminal } from "../../src/terminal/terminal.ts";
 import { createCheckpointer } from "stratigraph";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freshDatabase } from "../../../../../test/servers/shared.ts";
@@ -205,3 +207,36 @@ test.each([["threads"], ["inspect"], ["mcp"]])(
     expect(process.listenerCount("SIGINT")).toBe(before);
   },
 );
+
+test("doctor --graph takes a graph's file and says by its exit code whether it can load all threads; servers take no files", async () => {
+  const files = {
+    "fits.mjs": `export const graph = new StateGraph(MessagesAnnotation)`,
+    "named.mjs": `export const other = 1; export const agent = () => new StateGraph(Annotation.Root({ text: Annotation }))`,
+  };
+  const imports = `import { Annotation, MessagesAnnotation, START, StateGraph } from ${JSON.stringify(import.meta.resolve("@langchain/langgraph"))};\n`;
+  for (const [name, made] of Object.entries(files))
+    await writeFile(
+      join(folder, name),
+      `${imports}${made}.addNode("agent", () => ({})).addEdge(START, "agent").compile();\n`,
+    );
+  const asked = (graph: string, ...more: string[]) =>
+    runCli(["doctor", "--graph", graph, "--url", url, ...more], { cwd: folder });
+  expect(await asked("./fits.mjs")).toMatchObject({
+    code: 0,
+    stdout: "The graph can load 3 threads: all that were looked at.\n",
+  });
+  const bad = await asked("named.mjs:agent", "--json");
+  expect(bad.code).toBe(2);
+  expect(JSON.parse(bad.stdout)).toMatchObject({ graph: { threads: 3, bad: 3, kinds: { channel: 3 } } });
+  expect((await asked("./named.mjs")).stderr).toContain("exports agent, other: name the graph");
+  expect((await asked("./none.mjs")).stderr).toContain("There is no file");
+  const context = await openContext({
+    terminal: { cwd: folder } as Terminal,
+    settings: { url, output: "json" },
+    effect: "read",
+    signal: new AbortController().signal,
+    progress: () => undefined,
+  });
+  await expect(context.context.graph("./fits.mjs")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await context.close();
+});
