@@ -1,3 +1,4 @@
+// long file: every way in which a stored thread and a graph may differ
 import { Annotation, Command, interrupt, Send, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import * as langgraph from "@langchain/langgraph";
 import { emptyCheckpoint, type BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
