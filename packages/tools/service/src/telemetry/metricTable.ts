@@ -86,7 +86,7 @@ export const metricTable = {
     name: "stratigraph.cached",
     kind: "counter",
     unit: "{value}",
-    help: "Values of nodes and tasks that a cache was asked for, by what became of them.",
+    help: "Values of nodes and tasks that a cache was asked for (hit, miss; waited: another computed it meanwhile), or couldn't read, store or be asked for (unreadable, unstored, failed).",
     labels: ["tier", "result"],
   },
   conflicts: {

@@ -150,6 +150,18 @@ const tiers: Row = {
       ],
     },
     {
+      title: "Node cache",
+      description:
+        "Values of nodes and tasks that a cache was asked for. waited: another computed it meanwhile.",
+      unit: "ops",
+      queries: [
+        {
+          expr: by("sum", "cached", ["tier", "result"], rate(queries.of("cached"))),
+          legend: "{{tier}} {{result}}",
+        },
+      ],
+    },
+    {
       title: "Calls of tiers",
       description: "Statements, requests, scripts.",
       unit: "reqps",

@@ -114,6 +114,7 @@ export async function openTroubles(telemetry: Telemetry): Promise<Troubles> {
       const thread = await converse();
       await (saver.tier as unknown as { idle(): Promise<void> }).idle();
       for (let n = 0; n < 3; n += 1) await open().getTuple({ configurable: { thread_id: thread } });
+      await saver.cache().get([[["docs"], thread]]);
       await conflict();
       threads += 1;
       await shop.invoke({ order: "apples" }, { configurable: { thread_id: `order ${threads}` } });
