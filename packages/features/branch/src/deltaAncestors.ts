@@ -5,7 +5,7 @@ import type { Address, CheckpointRecord } from "@stratigraph/core/tier";
 import { DELTA_WRITES_VERSIONED } from "./langgraph.ts";
 
 /** Channels of a checkpoint that have a version but no stored value. They may be DeltaChannels. */
-export function valueless({ manifest }: DecodedBody): string[] {
+export function valueless({ manifest }: Pick<DecodedBody, "manifest">): string[] {
   return [...manifest.values()]
     .filter(
       ({ channel, version, value }) =>
@@ -18,7 +18,7 @@ export function valueless({ manifest }: DecodedBody): string[] {
  * The DeltaChannels of a checkpoint that have no value in it, according to its metadata. LangGraph before 1.5 wrote no such metadata;
  * then all channels that may be such are returned.
  */
-export function deltaChannels(body: DecodedBody, metadata: object): string[] {
+export function deltaChannels(body: Pick<DecodedBody, "manifest">, metadata: object): string[] {
   const { counters_since_delta_snapshot: counters, [DELTA_WRITES_VERSIONED]: versioned } = metadata as {
     counters_since_delta_snapshot?: Readonly<Record<string, unknown>>;
     [DELTA_WRITES_VERSIONED]?: unknown;
@@ -39,16 +39,20 @@ export async function deltaAncestors(
   at: Address,
 ): Promise<CheckpointRecord[]> {
   const start = nodes.get(at.checkpointId)!.record;
-  const open = new Set(valueless(await saver.coder.decodeBody(start)));
+  const body = await saver.coder.decodeBody(start);
+  const open = new Set(valueless(body));
   const written = new Set<string>();
   const found: CheckpointRecord[] = [];
   let needed = 0;
+  let isMixed = false;
   let child = at.checkpointId;
   for (let { parentId } = start; open.size > 0 && parentId !== undefined;) {
     const node = nodes.get(parentId);
     if (node === undefined) break;
     found.push(node.record);
-    const { manifest } = await saver.coder.decodeBody(node.record);
+    const { manifest, stateVersion } = await saver.coder.decodeBody(node.record);
+    // Under another version of the state the channels may have other names. More ancestors than are needed do no harm.
+    isMixed ||= stateVersion !== body.stateVersion;
     const writes = currentWrites(node.writes, child);
     for (const channel of await saver.coder.writes.channels(node.record, writes)) written.add(channel);
     child = node.record.checkpointId;
@@ -59,5 +63,5 @@ export async function deltaAncestors(
     }
     ({ parentId } = node.record);
   }
-  return [...open].some((channel) => written.has(channel)) ? found : found.slice(0, needed);
+  return isMixed || [...open].some((channel) => written.has(channel)) ? found : found.slice(0, needed);
 }

@@ -20,6 +20,7 @@ import { isControlChannel } from "@stratigraph/core/internal";
 import type { Address } from "@stratigraph/core/tier";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
+import { currentState, type CurrentState } from "./currentState.ts";
 import { deltaChannels } from "./deltaAncestors.ts";
 import { headMoved } from "./headMoved.ts";
 import { DELTA_WRITES_VERSIONED, ERROR_SOURCE } from "./langgraph.ts";
@@ -42,7 +43,7 @@ const askedAgain: ReadonlySet<string> = new Set([ERROR, ERROR_SOURCE, INTERRUPT,
  * @param point a thread, or its head. If it names a checkpoint that isn't the head any more, nothing is written
  * @param values new values by channel
  * @throws CheckpointConflictError if the checkpoint isn't the head, or the head moves meanwhile; StratigraphError "MERGE_REFUSED"
- * if tasks of an unfinished step have ended, whose work would be lost, "SERIALIZATION"; NotFoundError, EvictedError,
+ * if tasks of an unfinished step have ended, whose work would be lost, "SERIALIZATION", "STATE_VERSION", "STATE_STEP_FAILED"; NotFoundError, EvictedError,
  * InvalidOptionError, InvalidAddressError, CorruptionError
  */
 export async function edit(
@@ -59,14 +60,16 @@ export async function edit(
   const { threadId, checkpointId: from } = read.at;
   if (read.head !== from) throw notHead(read);
   await refuseEnded(saver, read);
-  const { checkpoint, metadata, newVersions } = await editedCheckpoint(saver, read, values);
+  const state = await currentState(saver, read);
+  const { checkpoint, metadata, newVersions } = await editedCheckpoint(saver, read, state, values);
   const at: Address = { ...read.at, checkpointId: checkpoint.id };
-  const before = { parentId: from, parent: read.body.manifest, again: undefined };
+  const before = { parentId: from, parent: state.manifest, again: undefined };
   const encoded = await saver.coder.encode(at, before, {
     checkpoint,
     metadata,
     newVersions,
     runId: undefined,
+    stateVersion: saver.stateVersions.current,
   });
   const reflogBefore = await readReflog(saver, threadId);
   const ts = new Date().toISOString();
@@ -132,14 +135,14 @@ interface Prepared {
 async function editedCheckpoint(
   saver: TierSaver,
   read: ReadPoint,
+  { checkpoint: parent, metadata, channels }: CurrentState,
   values: Readonly<Record<string, unknown>>,
 ): Promise<Prepared> {
-  const parent = await saver.coder.checkpoint(read.stored, read.body, { remember: true });
   const versions = Object.values(parent.channel_versions);
   const next = saver.getNextVersion(
     versions.length === 0 ? undefined : (maxChannelVersion(...versions) as number),
   );
-  const rebuilt = await readDeltaValues(saver, read, deltaChannels(read.body, read.metadata));
+  const rebuilt = await readDeltaValues(saver, read, deltaChannels(channels, metadata));
   const channel_values = { ...parent.channel_values };
   const newVersions: ChannelVersions = {};
   for (const [channel, value] of Object.entries(values)) {
@@ -148,7 +151,7 @@ async function editedCheckpoint(
     newVersions[channel] = next;
   }
   const changed = new Set(Object.keys(values));
-  const step = read.metadata.step + 1;
+  const step = metadata.step + 1;
   const side = { checkpoint: parent };
   const checkpoint: Checkpoint = {
     ...parent,
@@ -158,10 +161,14 @@ async function editedCheckpoint(
     channel_versions: { ...parent.channel_versions, ...newVersions },
     versions_seen: seenBy([side], side, changed, next),
   };
-  return { checkpoint, newVersions, metadata: metadataOf(read, step, changed) };
+  return { checkpoint, newVersions, metadata: metadataOf(metadata, step, changed) };
 }
 
-function metadataOf({ metadata }: ReadPoint, step: number, changed: ReadonlySet<string>): CheckpointMetadata {
+function metadataOf(
+  metadata: CheckpointMetadata,
+  step: number,
+  changed: ReadonlySet<string>,
+): CheckpointMetadata {
   const { counters_since_delta_snapshot: counters, [DELTA_WRITES_VERSIONED]: versioned } =
     metadata as CheckpointMetadata & { [DELTA_WRITES_VERSIONED]?: unknown };
   // Channels that were set are stored whole, so their counters are dropped.

@@ -1,6 +1,7 @@
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import type { TierSaver } from "@stratigraph/core";
 import { configOf } from "@stratigraph/core/internal";
+import { currentState, type CurrentState } from "./currentState.ts";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
 import { DELTA_WRITES_VERSIONED, type ChannelSpec } from "./langgraph.ts";
 import { readPoint, type Point, type ReadPoint } from "./readPoint.ts";
@@ -8,6 +9,8 @@ import { readPoint, type Point, type ReadPoint } from "./readPoint.ts";
 /** One side of a merge: a checkpoint with the values of its state channels. DeltaChannels are rebuilt from their writes. */
 export interface MergeSide extends ReadPoint {
   readonly checkpoint: Checkpoint;
+  /** What a checkpoint on this side can carry over. */
+  readonly manifest: CurrentState["manifest"];
   /** For each state channel, what a checkpoint stores of it. For each DeltaChannel, its rebuilt value. */
   readonly values: ReadonlyMap<string, unknown>;
 }
@@ -19,7 +22,7 @@ export async function readMergeSide(
   point: Point,
 ): Promise<MergeSide> {
   const read = await readPoint(saver, point);
-  const checkpoint = await saver.coder.checkpoint(read.stored, read.body, { remember: true });
+  const { checkpoint, metadata, manifest } = await currentState(saver, read);
   const specs = channelsOf(graph);
   const values = new Map<string, unknown>();
   const deltas: [string, ChannelSpec][] = [];
@@ -35,7 +38,7 @@ export async function readMergeSide(
   }
   // Before LangGraph 1.5 the first write to a DeltaChannel could be stored without a version. Then only its writes show that the channel
   // has a value.
-  const { [DELTA_WRITES_VERSIONED]: versioned } = read.metadata as { [DELTA_WRITES_VERSIONED]?: unknown };
+  const { [DELTA_WRITES_VERSIONED]: versioned } = metadata as { [DELTA_WRITES_VERSIONED]?: unknown };
   const isHere = new Set(deltas.map(([name]) => name));
   if (versioned !== true)
     for (const [name, spec] of specs)
@@ -52,5 +55,5 @@ export async function readMergeSide(
     if (history !== undefined) channel.replayWrites!(history.writes);
     values.set(name, channel.get());
   }
-  return { ...read, checkpoint, values };
+  return { ...read, metadata, checkpoint, manifest, values };
 }

@@ -1,6 +1,6 @@
 import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import type { TierSaver } from "@stratigraph/core";
-import type { DecodedBody, DecodedWrite } from "@stratigraph/core/internal";
+import { convertWrites, type DecodedBody, type DecodedWrite } from "@stratigraph/core/internal";
 import type { HistoryNode } from "./history.ts";
 
 /** Channels of pending writes that aren't applied to any channel of the graph. */
@@ -44,7 +44,8 @@ export async function readStepWrites(
         (step) => step.threadId === threadId && step.parent === record.checkpointId,
       )) {
         const made = { child: { checkpointId: child, consumed: consumed.get(keyOf(threadId, child)) } };
-        const decoded = await saver.coder.writes.decode(record, writes, blobs, made);
+        const stored = await saver.coder.writes.decode(record, writes, blobs, made);
+        const decoded = await convertWrites(saver.stateVersions, record, stored);
         found.set(
           keyOf(threadId, child),
           decoded.filter(({ channel }) => !notApplied.has(channel)),

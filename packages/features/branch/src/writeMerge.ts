@@ -24,8 +24,8 @@ export async function writeMerge(
 ): Promise<Address> {
   const { threadId, checkpointId: from } = target.at;
   const at: Address = { threadId, namespace: "", checkpointId: merged.checkpoint.id };
-  const put = { ...merged, runId: undefined };
-  const before = { parentId: from, parent: target.body.manifest, again: undefined };
+  const put = { ...merged, runId: undefined, stateVersion: saver.stateVersions.current };
+  const before = { parentId: from, parent: target.manifest, again: undefined };
   const threads = inputs.map(({ side }) => side.at.threadId);
   const [encoded, moved, calls] = await Promise.all([
     saver.coder.encode(at, before, put),

@@ -1,7 +1,7 @@
-import { branches, edit, undo } from "@stratigraph/branch";
+import { branches, edit, fork, merge, undo } from "@stratigraph/branch";
 import { Lanes } from "@stratigraph/branch/internal";
-import { Command } from "@langchain/langgraph";
-import { MemorySaver } from "@stratigraph/core";
+import { Annotation, Command, START, StateGraph } from "@langchain/langgraph";
+import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
 import { expect, test } from "vitest";
 import { asking, chat, deltaChat, human, on, textOf } from "./support/graphs.ts";
 
@@ -102,4 +102,55 @@ test("lanes go on where a page ended", () => {
     const before = drawn(first, 0, cut);
     expect([...before, ...drawn(new Lanes(first.open), cut, 6)]).toEqual(whole);
   }
+});
+
+/** Threads begun under version 1, whose `sum` was text called `total`. */
+const versions = {
+  current: 2,
+  steps: [{ to: 2, changes: [{ from: "total", to: "sum", up: (total: string) => Number(total) }] }],
+};
+
+const counting = (saver: TierSaver) =>
+  new StateGraph(
+    Annotation.Root({
+      sum: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),
+      title: Annotation<string>,
+    }),
+  )
+    .addNode("add", () => ({ sum: 1 }))
+    .addEdge(START, "add")
+    .compile({ checkpointer: saver });
+
+async function begunBefore(): Promise<MemoryTier> {
+  const tier = new MemoryTier();
+  const old = new StateGraph(Annotation.Root({ total: Annotation<string>, title: Annotation<string> }))
+    .addNode("add", ({ total }) => ({ total: `${total}0` }))
+    .addEdge(START, "add")
+    .compile({ checkpointer: new TierSaver(tier) });
+  await old.invoke({ total: "4", title: "Rome" }, on("t"));
+  return tier;
+}
+
+test("an edit of older state is one of today's, or is refused", async () => {
+  const tier = await begunBefore();
+  const saver = new TierSaver(tier, { stateVersions: versions });
+  const made = await edit(saver, "t", { title: "Oslo" });
+  expect((await counting(saver).getState(on("t"))).values).toEqual({ sum: 40, title: "Oslo" });
+  const { checkpoint } = await tier.read({ threadId: "t", namespace: "", checkpointId: made.checkpointId });
+  expect((await saver.coder.decodeBody(checkpoint!.record)).stateVersion).toBe(2);
+  await expect(edit(new TierSaver(tier), "t", { title: "Bern" })).rejects.toMatchObject({
+    code: "STATE_VERSION",
+  });
+});
+
+test("forks of older state are merged as today's", async () => {
+  const tier = await begunBefore();
+  const saver = new TierSaver(tier, { stateVersions: versions });
+  const graph = counting(saver);
+  const { threadId } = await fork(saver, "t");
+  await graph.invoke({ sum: 2 }, on(threadId));
+  await edit(saver, "t", { title: "Oslo" });
+  const merged = await merge(graph, "t", { threadId }, { strategy: { sum: "reducer" } });
+  expect(merged.status).toBe("merged");
+  expect((await graph.getState(on("t"))).values).toEqual({ sum: 43, title: "Oslo" });
 });

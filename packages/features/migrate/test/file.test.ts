@@ -3,9 +3,14 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { emptyCheckpoint, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
-import { MemorySaver } from "@stratigraph/core";
-import { exportThreads, importThreads } from "@stratigraph/migrate";
+import {
+  MemorySaver as OfficialSaver,
+  emptyCheckpoint,
+  uuid6,
+  type Checkpoint,
+} from "@langchain/langgraph-checkpoint";
+import { MemorySaver, TierSaver } from "@stratigraph/core";
+import { exportThreads, importThreads, saverTarget } from "@stratigraph/migrate";
 import { fileSource, fileTarget } from "@stratigraph/migrate/internal";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { smallDisk } from "../../../../test/servers/smallDisk.ts";
@@ -224,4 +229,34 @@ test("one thread out of many, and from where an import ended", async () => {
   expect(await importThreads(fileSource({ path }), copy, { threadIds: ["b"] })).toMatchObject({ threads: 1 });
   expect(await importThreads(fileSource({ path }), copy, { after: "b" })).toMatchObject({ threads: 1 });
   expect((await copy.listThreads()).threads.map(({ threadId }) => threadId).sort()).toEqual(["b", "c"]);
+});
+
+test("each part of a thread keeps the version of the state that it was written under", async () => {
+  const path = join(folder, "versions.jsonl");
+  const from = new MemorySaver();
+  const stateVersions = {
+    current: 2,
+    steps: [{ to: 2, changes: [{ from: "count", to: "count", up: (count: string) => Number(count) }] }],
+  };
+  const metadata = { source: "loop", step: 0, parents: {} } as const;
+  const at = { configurable: { thread_id: "v", checkpoint_ns: "" } };
+  const first = await from.put(at, checkpointWith({ count: "1", other: "same" }, 1), metadata);
+  await from.putWrites(first, [["count", "2"]], "task");
+  const newer = new TierSaver(from.tier, { stateVersions });
+  const { checkpoint } = (await newer.getTuple(first))!;
+  const second = await newer.put(first, { ...checkpoint, id: uuid6(2) }, metadata, {});
+  await newer.putWrites(second, [["count", 3]], "task");
+  await exportThreads(from, fileTarget({ path }));
+  const to = new MemorySaver();
+  expect(await importThreads(fileSource({ path }), to)).toMatchObject({ complete: true, differences: [] });
+  const copied = new TierSaver(to.tier, { stateVersions });
+  for (const config of [first, second])
+    expect(await copied.getTuple(config)).toEqual(await newer.getTuple(config));
+  expect((await copied.getTuple(second))?.checkpoint.channel_values).toEqual({ count: 1, other: "same" });
+  expect((await to.getTuple(first))?.checkpoint.channel_values).toEqual({ count: "1", other: "same" });
+  await expect(to.getTuple(second)).rejects.toMatchObject({ code: "STATE_VERSION" });
+  // An official saver would take the state for today's.
+  await expect(exportThreads(from, saverTarget(new OfficialSaver()))).rejects.toMatchObject({
+    code: "STATE_VERSION",
+  });
 });

@@ -25,6 +25,8 @@ export interface SourceWrite {
   readonly index?: number | undefined;
   readonly channel: string;
   readonly value: unknown;
+  /** The version of the application's state that it was written under. Default: 1, as sources that keep none. */
+  readonly stateVersion?: number | undefined;
 }
 
 /** A checkpoint with everything that belongs to it, decoded. Don't change the values: several checkpoints may share them. */
@@ -33,6 +35,8 @@ export interface SourceCheckpoint extends OutlineEntry {
   readonly checkpoint: Checkpoint;
   readonly metadata: CheckpointMetadata;
   readonly writes: readonly SourceWrite[];
+  /** The version of the application's state that it was written under. Default: 1, as sources that keep none. */
+  readonly stateVersion?: number | undefined;
   /** If the checkpoint is on a side branch, the head that won the race. */
   readonly lostTo?: string | undefined;
   /** The id of the run that wrote it, if the source keeps it outside the metadata. */

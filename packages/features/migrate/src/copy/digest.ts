@@ -26,7 +26,13 @@ export class Digests {
     this.#through = through;
   }
 
-  async of({ parentId, checkpoint, metadata, writes }: SourceCheckpoint): Promise<CheckpointDigest> {
+  async of({
+    parentId,
+    checkpoint,
+    metadata,
+    writes,
+    stateVersion = 1,
+  }: SourceCheckpoint): Promise<CheckpointDigest> {
     const { channel_values, ...header } = checkpoint;
     // Some savers keep the run's id in the metadata, others outside.
     const { run_id: _runId, ...rest } = metadata as CheckpointMetadata & { readonly run_id?: unknown };
@@ -36,7 +42,12 @@ export class Digests {
     const written: string[] = [];
     for (const { taskId, channel, value } of writes)
       written.push(`${JSON.stringify([taskId, channel])}${await this.value(value)}`);
-    const about = this.#digest([parentId ?? null, sorted(header), sorted(await this.#passed(rest))]);
+    const about = this.#digest([
+      parentId ?? null,
+      sorted(header),
+      sorted(await this.#passed(rest)),
+      stateVersion,
+    ]);
     return { about, values, writes: written };
   }
 

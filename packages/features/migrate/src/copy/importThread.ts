@@ -280,7 +280,7 @@ class Bringing {
   }
 
   async #encode(each: SourceCheckpoint): Promise<EncodedCheckpoint> {
-    const { checkpoint, metadata, parentId, lostTo, runId } = each;
+    const { checkpoint, metadata, parentId, lostTo, runId, stateVersion = 1 } = each;
     const at = this.#address(each);
     const parent = await this.#manifests.parentOf(each);
     const newVersions = Object.fromEntries(
@@ -293,10 +293,10 @@ class Bringing {
           return before?.version !== version || isTaken;
         }),
     );
-    const put = { checkpoint, metadata, newVersions, runId: runId ?? runIdIn(metadata) };
+    const put = { checkpoint, metadata, newVersions, runId: runId ?? runIdIn(metadata), stateVersion };
     const encoded = await this.#coder.encode(at, { parentId, parent, again: undefined }, put);
     for (const value of encoded.values) this.#coder.blobs.remember(at.threadId, value);
-    this.#manifests.set(each, encoded.manifest);
+    this.#manifests.set(each, encoded);
     return lostTo === undefined ? encoded : { ...encoded, record: { ...encoded.record, lostTo } };
   }
 
@@ -310,11 +310,15 @@ class Bringing {
 
   async #encodeWrites(each: SourceCheckpoint, writes: readonly PlacedWrite[]) {
     const at = this.#address(each);
-    const byTask = new Map<string, PlacedWrite[]>();
-    for (const write of writes) byTask.set(write.taskId, [...(byTask.get(write.taskId) ?? []), write]);
+    const batches = new Map<string, PlacedWrite[]>();
+    for (const write of writes) {
+      const key = `${write.stateVersion ?? 1} ${write.taskId}`;
+      batches.set(key, [...(batches.get(key) ?? []), write]);
+    }
     const encoded = [];
-    for (const [taskId, ofTask] of byTask) {
-      const origin = { taskPath: ofTask[0]?.taskPath ?? "", batchId: undefined };
+    for (const ofTask of batches.values()) {
+      const { taskId, taskPath = "", stateVersion = 1 } = ofTask[0]!;
+      const origin = { taskPath, batchId: undefined, stateVersion };
       const pairs = ofTask.map(({ channel, value }): [string, unknown] => [channel, value]);
       const captured = this.#coder.writes.capture(at, taskId, origin, pairs);
       const placed = captured.writes.map((write, n) => ({ ...write, index: ofTask[n]!.index }));
@@ -343,6 +347,7 @@ class Bringing {
       const body = await this.#coder.decodeBody(record);
       const digest = await this.#digests.of({
         ...record,
+        stateVersion: body.stateVersion,
         checkpoint: await this.#coder.checkpoint(stored, body, { series }),
         metadata: await this.#coder.metadata(record, body),
         writes: [],
@@ -392,12 +397,15 @@ function isSameValue(copy: CheckpointDigest, original: CheckpointDigest): boolea
   return missingIn(copy, original).length === 0;
 }
 
+/** What is remembered of a checkpoint that others share values with. */
+type Known = Pick<EncodedCheckpoint, "manifest" | "stateVersion">;
+
 /** Manifests of checkpoints whose children are still to come: a child shares the values that didn't change. */
 class Manifests {
   readonly #storage: ReadThroughStorage;
   readonly #threadId: string;
   readonly #children = new Map<string, number>();
-  readonly #known = new Map<string, Manifest>();
+  readonly #known = new Map<string, Known>();
 
   constructor(storage: ReadThroughStorage, { threadId, outline }: SourceThread) {
     this.#storage = storage;
@@ -408,31 +416,35 @@ class Manifests {
     }
   }
 
-  set(entry: SourceCheckpoint, manifest: Manifest): void {
+  set(entry: SourceCheckpoint, { manifest, stateVersion }: Known): void {
     const key = entryKey(entry);
-    if ((this.#children.get(key) ?? 0) > 0) this.#known.set(key, manifest);
+    if ((this.#children.get(key) ?? 0) > 0) this.#known.set(key, { manifest, stateVersion });
   }
 
-  /** The parent's manifest; undefined if there is no parent, or if it isn't in this storage. */
+  /**
+   * The parent's manifest; undefined if there is no parent, or if it isn't in this storage. A parent of another version of the state has
+   * other values under the same versions: they can be patched, and not carried over.
+   */
   async parentOf(entry: SourceCheckpoint): Promise<Manifest | undefined> {
     const key = parentKey(entry);
     if (key === undefined) return undefined;
-    const manifest = this.#known.get(key) ?? (await this.#read(entry));
+    const known = this.#known.get(key) ?? (await this.#read(entry));
     const left = (this.#children.get(key) ?? 1) - 1;
     this.#children.set(key, left);
     if (left === 0) this.#known.delete(key);
-    else if (manifest !== undefined) this.#known.set(key, manifest);
-    return manifest;
+    else if (known !== undefined) this.#known.set(key, known);
+    if (known === undefined || known.stateVersion === (entry.stateVersion ?? 1)) return known?.manifest;
+    return new Map([...known.manifest].map(([channel, each]) => [channel, { ...each, version: undefined }]));
   }
 
-  async #read({ namespace, parentId }: SourceCheckpoint): Promise<Manifest | undefined> {
+  async #read({ namespace, parentId }: SourceCheckpoint): Promise<Known | undefined> {
     if (parentId === undefined) return undefined;
     const { tier, coder } = this.#storage;
     const { checkpoint } = await tier.read({ threadId: this.#threadId, namespace, checkpointId: parentId });
     if (checkpoint === undefined) return undefined;
-    const { manifest } = await coder.decodeBody(checkpoint.record);
+    const { manifest, stateVersion } = await coder.decodeBody(checkpoint.record);
     await coder.remember(checkpoint.record, manifest, checkpoint.blobs);
-    return manifest;
+    return { manifest, stateVersion };
   }
 }
 

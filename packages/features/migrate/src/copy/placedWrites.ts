@@ -46,6 +46,7 @@ function isSame(copy: PlacedWrite, source: PlacedWrite): boolean {
   return (
     copy.channel === source.channel &&
     copy.digest === source.digest &&
+    (copy.stateVersion ?? 1) === (source.stateVersion ?? 1) &&
     (source.taskPath === undefined || source.taskPath === (copy.taskPath ?? ""))
   );
 }

@@ -34,6 +34,8 @@ export interface CheckpointLine {
     readonly namespace: string;
     readonly id: string;
     readonly run?: string;
+    /** Version of the application's state; absent: 1. */
+    readonly state?: number;
     /** LangGraph's checkpoint without the values. */
     readonly header: Readonly<Record<string, unknown>>;
     readonly metadata: Value;
@@ -44,6 +46,8 @@ export interface CheckpointLine {
       readonly task: string;
       readonly path?: string;
       readonly index?: number;
+      /** Version of the application's state; absent: 1. */
+      readonly state?: number;
       readonly channel: string;
       readonly value: Value;
     }[];

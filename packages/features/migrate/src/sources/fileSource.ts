@@ -155,18 +155,20 @@ class FileThread implements SourceThread {
 
   async #checkpoint(line: CheckpointLine["checkpoint"], channel_values: Checkpoint["channel_values"]) {
     const writes = [];
-    for (const { task, path, index, channel, value } of line.writes)
+    for (const { task, path, state, index, channel, value } of line.writes)
       writes.push({
         taskId: task,
         taskPath: path,
         index,
         channel,
+        stateVersion: state,
         value: await valueIn(this.#serde, value),
       });
     return {
       checkpoint: { ...line.header, channel_values } as unknown as Checkpoint,
       metadata: (await valueIn(this.#serde, line.metadata)) as CheckpointMetadata,
       writes,
+      stateVersion: line.state,
       runId: line.run,
     };
   }

@@ -114,6 +114,7 @@ async function* checkpointsOf(
           child === undefined ? {} : await tier.read({ threadId, namespace, checkpointId: child });
         return checkpoint && (await coder.decodeBody(checkpoint.record));
       }),
+      stateVersion: body.stateVersion,
       lostTo: record.lostTo,
       runId: record.runId,
     };

@@ -162,7 +162,8 @@ class FileTarget implements ThreadTarget {
 
   async #checkpointText(each: SourceCheckpoint, before: SourceCheckpoint | undefined): Promise<string> {
     const { channel_values, ...header } = each.checkpoint;
-    const earlier = before?.checkpointId === each.parentId ? before?.checkpoint : undefined;
+    const isParent = before?.checkpointId === each.parentId && before?.stateVersion === each.stateVersion;
+    const earlier = isParent ? before?.checkpoint : undefined;
     const same: string[] = [];
     const values: string[] = [];
     for (const [channel, value] of Object.entries(channel_values)) {
@@ -171,20 +172,27 @@ class FileTarget implements ThreadTarget {
       else values.push(`${JSON.stringify(channel)}:${await valueText(this.#serde, value)}`);
     }
     const writes: string[] = [];
-    for (const { taskId, taskPath, index, channel, value } of each.writes) {
-      const about = JSON.stringify({ task: taskId, path: taskPath || undefined, index, channel });
+    for (const { taskId, taskPath, index, channel, value, stateVersion } of each.writes) {
+      const state = versionText(stateVersion);
+      const about = JSON.stringify({ task: taskId, path: taskPath || undefined, state, index, channel });
       writes.push(`${about.slice(0, -1)},"value":${await valueText(this.#serde, value)}}`);
     }
     const about = JSON.stringify({
       namespace: each.namespace,
       id: each.checkpointId,
       run: each.runId,
+      state: versionText(each.stateVersion),
       header,
       same,
     });
     const metadata = await valueText(this.#serde, each.metadata);
     return `{"checkpoint":${about.slice(0, -1)},"metadata":${metadata},"values":{${values.join()}},"writes":[${writes.join()}]}}`;
   }
+}
+
+/** Files have no version where it is 1, so that readers that don't know of versions read them. */
+function versionText(stateVersion: number | undefined): number | undefined {
+  return stateVersion === 1 ? undefined : stateVersion;
 }
 
 /** Whether a channel has the same value as in the parent, which it has if its version is the same. */

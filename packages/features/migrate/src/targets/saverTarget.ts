@@ -1,5 +1,6 @@
 import { WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
 import type { BaseCheckpointSaver, ChannelVersions, PendingWrite } from "@langchain/langgraph-checkpoint";
+import { StratigraphError } from "@stratigraph/core";
 import { entryKey, lineOf, parentKey } from "../contract/outline.ts";
 import type {
   OutlineEntry,
@@ -129,6 +130,7 @@ class Writing {
   }
 
   async #put(each: SourceCheckpoint): Promise<void> {
+    refuseVersions(each);
     const { checkpoint, runId } = each;
     const metadata = runId === undefined ? each.metadata : { ...each.metadata, run_id: runId };
     const config = this.#config(each, each.parentId);
@@ -145,6 +147,7 @@ class Writing {
   }
 
   async #putWrites(each: SourceCheckpoint): Promise<void> {
+    refuseVersions(each);
     const config = this.#config(each, each.checkpointId);
     // Savers before LangGraph 1.5 don't accept a path.
     const saver: {
@@ -212,4 +215,19 @@ function keptEntries({ outline, heads }: SourceThread, branches: boolean): Reado
     for (const entry of outline)
       if (entry.checkpointId < (heads.get(entry.namespace) ?? "")) kept.add(entryKey(entry));
   return kept;
+}
+
+/**
+ * Savers keep no version of the state, and one value for each version of a channel.
+ * @throws StratigraphError "STATE_VERSION" if state isn't of version 1, as which it would be read
+ */
+function refuseVersions({ checkpointId, namespace, stateVersion = 1, writes }: SourceCheckpoint): void {
+  const found = Math.max(stateVersion, ...writes.map((write) => write.stateVersion ?? 1));
+  if (found === 1) return;
+  throw new StratigraphError(
+    "STATE_VERSION",
+    `Checkpoint ${checkpointId}, namespace ${JSON.stringify(namespace)}: its state is of version ${found}, and the saver it would be copied to keeps no versions. ` +
+      `Copy it to a saver of Stratigraph or to a file, or copy what graph.getState() answers.`,
+    { checkpointId, namespace, found, current: 1 },
+  );
 }
