@@ -1,16 +1,18 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
 import { Menu } from "../design/Menu.tsx";
 import { Pill } from "../design/Pill.tsx";
 import { Id } from "../design/Texts.tsx";
 import { countText } from "../design/units.ts";
 import { Icon, type IconName } from "../icons.tsx";
+import { href } from "../router.ts";
 import { valueMenu } from "./actions.ts";
 import { inline } from "./describe.ts";
 import { JsonText } from "./JsonText.tsx";
 import { MessageText } from "./MessageText.tsx";
 import type { Block, JoinedCall, Message, Role, Usage } from "./messages.ts";
 import type { Step } from "./records.ts";
+import { Subagents } from "./Subagents.ts";
 import type { ValueAt } from "./ValueAt.ts";
 import "./conversation.css";
 
@@ -234,6 +236,7 @@ function ToolCallCard({ call, plain, wanted, onMore }: ToolCallCardProps): VNode
   const { name, id, args, error, result } = call;
   const line = inline(args, 200);
   const isEmpty = line === "{}";
+  const subagent = useContext(Subagents).get(id ?? "");
   const [open, setOpen] = useState(line.length <= shortArguments && line.length > 72);
   return (
     <div class="tool-call" role="group" aria-label={`Call of ${name}`}>
@@ -252,6 +255,16 @@ function ToolCallCard({ call, plain, wanted, onMore }: ToolCallCardProps): VNode
         {error === undefined ? null : (
           <Pill tone="red" title={error}>
             unreadable
+          </Pill>
+        )}
+        {subagent === undefined ? null : (
+          <Pill
+            tone="accent"
+            icon="robot"
+            href={href("thread", { thread: subagent.thread }, { ns: subagent.namespace })}
+            title={`The messages of ${subagent.agent}`}
+          >
+            {subagent.agent}
           </Pill>
         )}
         {id === undefined ? null : <Id value={id} of="call's id" />}

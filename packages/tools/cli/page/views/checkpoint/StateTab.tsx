@@ -9,6 +9,7 @@ import { route } from "../../router.ts";
 import { valueMenu } from "../../values/actions.ts";
 import { Conversation } from "../../values/Conversation.tsx";
 import { isConversation } from "../../values/messages.ts";
+import { byCall, Subagents, useSubagents } from "../../values/Subagents.ts";
 import type { TreeValue } from "../../values/useFilled.ts";
 import { ValueTree } from "../../values/ValueTree.tsx";
 import { Waiting } from "./Waiting.tsx";
@@ -20,8 +21,10 @@ export function StateTab({ shown }: { readonly shown: Shown }): VNode {
   const { channels } = shown;
   const focus = focusOf(route.value.query);
   const { talks, others, own, opaque } = useMemo(() => sorted(channels), [channels]);
+  const subagents = useSubagents(shown.thread, shown.head ? shown.checkpoint : "");
+  const called = useMemo(() => byCall(subagents), [subagents]);
   return (
-    <>
+    <Subagents.Provider value={called}>
       <Waiting shown={shown} />
       {talks.map((channel) => (
         <section key={channel.channel} class="channel">
@@ -63,7 +66,7 @@ export function StateTab({ shown }: { readonly shown: Shown }): VNode {
           <p>The checkpoint was written before any value was.</p>
         </Empty>
       ) : null}
-    </>
+    </Subagents.Provider>
   );
 }
 

@@ -10,6 +10,7 @@ import { commandText } from "../../design/commandText.ts";
 import { countText } from "../../design/units.ts";
 import { waitsTitle } from "../../design/words.ts";
 import { href, navigate, route } from "../../router.ts";
+import { useSubagents, type Subagent } from "../../values/Subagents.ts";
 import type { LoadedHistory } from "./historyLayout.ts";
 
 interface ThreadHeadProps {
@@ -24,6 +25,8 @@ export function ThreadHead({ thread, namespace, history }: ThreadHeadProps): VNo
   const head = history?.items[history.places.get(history.head ?? "") ?? -1];
   const current = view === "journal" ? "calls" : view === "threadStorage" ? "storage" : "history";
   const query = namespace === "" ? {} : { ns: namespace };
+  const subagents = useSubagents(thread);
+  const shown = subagents.find((each) => each.namespace === namespace);
   return (
     <header class="thread-head">
       <div class="thread-title">
@@ -47,7 +50,7 @@ export function ThreadHead({ thread, namespace, history }: ThreadHeadProps): VNo
         ) : null}
         <Conflicts thread={thread} />
         <div class="spacer" />
-        <Namespaces thread={thread} namespace={namespace} />
+        <Namespaces thread={thread} namespace={namespace} found={subagents} />
         <CopyMenu
           cli={commandText("history", [thread], { namespace })}
           code={`const log = await checkpointer.getTuple({ configurable: { thread_id: ${JSON.stringify(thread)} } });`}
@@ -66,6 +69,24 @@ export function ThreadHead({ thread, namespace, history }: ThreadHeadProps): VNo
                 title={history.origin.checkpoint}
               >
                 {history.origin.thread}
+              </a>
+            </dd>
+          </div>
+        )}
+        {shown?.parent.checkpoint === undefined ? null : (
+          <div>
+            <dt>Run by</dt>
+            <dd>
+              <a
+                class="mono clip"
+                href={href(
+                  "checkpoint",
+                  { thread, checkpoint: shown.parent.checkpoint },
+                  { ns: shown.parent.namespace },
+                )}
+                title={shown.call?.id ?? shown.parent.checkpoint}
+              >
+                {shown.call?.name ?? shown.node}
               </a>
             </dd>
           </div>
@@ -138,29 +159,33 @@ function Conflicts({ thread }: { readonly thread: string }): VNode | null {
 function Namespaces({
   thread,
   namespace,
+  found,
 }: {
   readonly thread: string;
   readonly namespace: string;
+  readonly found: readonly Subagent[];
 }): VNode | null {
-  const { data } = useResource(`namespaces of ${thread}`, (signal) =>
-    call("history", { thread, namespaces: true, limit: 1 }, { signal }),
-  );
-  const found = data?.namespaces ?? [];
   if (found.length === 0 && namespace === "") return null;
-  const all = [...new Set(["", ...found, namespace])];
+  const labels = new Map([["", "Graph"], ...found.map((each) => [each.namespace, labelOf(each)] as const)]);
+  if (!labels.has(namespace)) labels.set(namespace, pathText(namespace));
   return (
     <Select
       compact
       label="Graph or subgraph"
       value={namespace}
       onChange={(ns) => navigate(href("thread", { thread }, { ns }))}
-      options={all.map((value) => ({ value, label: value === "" ? "Graph" : labelOf(value) }))}
+      options={[...labels].map(([value, label]) => ({ value, label }))}
     />
   );
 }
 
-/** The label of a namespace `node:task|node:task`, with the tasks' long ids cut. */
-function labelOf(namespace: string): string {
+/** A subagent by its name, and the call that it was run for. */
+function labelOf({ namespace, agent, call }: Subagent): string {
+  return call === undefined ? pathText(namespace) : `${agent}, ${call.name} ${call.id?.slice(0, 24) ?? ""}`;
+}
+
+/** A namespace `node:task|node:task`, with the tasks' long ids cut. */
+function pathText(namespace: string): string {
   return namespace
     .split("|")
     .map((part) => part.replace(/:([\da-f]{8})[\da-f-]+$/, " $1"))

@@ -1,5 +1,8 @@
+import { HumanMessage } from "@langchain/core/messages";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { team } from "../../operations/support/team.ts";
+import { on } from "../seeds/on.ts";
 import { seed } from "../seeds/seed.ts";
 import { inspecting } from "./support/inspecting.ts";
 import { onStack, type Place } from "./support/places.ts";
@@ -55,6 +58,19 @@ test("a subgraph's own steps can be chosen", async () => {
   await graphs.selectOption({ index: 1 });
   await page.getByRole("grid", { name: "History" }).getByText("draft").waitFor();
   await checkpoint(page).getByText("headings").waitFor();
+});
+
+test("a tool call leads to the messages of the subagent that it ran, and from there back", async () => {
+  await team(place.saver).invoke({ messages: [new HumanMessage("Find drinks")] }, on("drinks"));
+  const { at } = await inspecting(place.saver);
+  const page = await openTab(at(pathOf("drinks")));
+  const call = checkpoint(page).getByRole("group", { name: "Call of task" }).filter({ hasText: "call-tea" });
+  await call.getByRole("link", { name: "scout" }).click();
+  await checkpoint(page).getByText("find tea: found").waitFor();
+  const graphs = page.getByRole("combobox", { name: "Graph or subgraph" });
+  await expect.poll(() => graphs.locator("option:checked").textContent()).toBe("scout, task call-tea");
+  await page.getByRole("link", { name: "task", exact: true }).click();
+  await checkpoint(page).getByText("Find drinks").waitFor();
 });
 
 test("two checkpoints are compared by keys, and a value shows who wrote it", async () => {
