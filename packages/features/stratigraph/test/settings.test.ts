@@ -154,13 +154,18 @@ test("a file that can't be evaluated, or read, is named with the reason", async 
   });
 });
 
-test("the graphs of a langgraph.json count where the config names none", async () => {
+test("the graphs of a langgraph.json count where the config names none, or where there is no config", async () => {
+  const b = { path: "./b.ts:b", description: "b" };
+  await write("langgraph.json", JSON.stringify({ graphs: { a: "./a.ts:a", b, wrong: null } }));
+  const graphs = { a: "./a.ts:a", b: "./b.ts:b" };
+  for (const url of [undefined, "memory:"])
+    expect((await loadConfig({ cwd: folder, url })).graphs).toEqual(graphs);
   await write("stratigraph.config.json", JSON.stringify({ checkpointer: "memory:" }));
-  await write(
-    "langgraph.json",
-    JSON.stringify({ graphs: { a: "./a.ts:a", b: { path: "./b.ts:b", description: "b" } } }),
-  );
-  expect((await loadConfig({ cwd: folder })).graphs).toEqual({ a: "./a.ts:a", b: "./b.ts:b" });
+  expect((await loadConfig({ cwd: folder })).graphs).toEqual(graphs);
+  for (const text of ["{", "null", '{ "graphs": 7 }', '{ "graphs": null }']) {
+    await write("langgraph.json", text);
+    expect((await loadConfig({ cwd: folder })).graphs).toEqual({});
+  }
 });
 
 test("createCheckpointer() finds the config, a URL is enough, and the saver ends with its block", async () => {

@@ -9,7 +9,13 @@ import { checkSettings } from "./checkSettings.ts";
 import { InvalidConfigError } from "./invalidConfigError.ts";
 import { fillPlaceholders } from "./placeholders.ts";
 import { settle } from "./settle.ts";
-import type { Access, EnvironmentConfig, JournalKeys, StratigraphConfig } from "./stratigraphConfig.ts";
+import type {
+  Access,
+  EnvironmentConfig,
+  GraphSource,
+  JournalKeys,
+  StratigraphConfig,
+} from "./stratigraphConfig.ts";
 import { existsSync } from "node:fs";
 
 /** Options of {@link loadConfig}. */
@@ -56,7 +62,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
   const { cwd = process.cwd(), url } = options;
   if (url !== undefined) {
     if (options.environment !== undefined) throw noEnvironment(options.environment, "a URL");
-    return complete("--url", cwd, undefined, { checkpointer: url });
+    return complete("--url", cwd, undefined, { checkpointer: url, graphs: await graphsOfLangGraph(cwd) });
   }
   const file = fileOf(cwd, options.file);
   if (file !== undefined) return await fromFile(file, options);
@@ -65,7 +71,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
   const origin = inVariable === undefined ? "the folder .stratigraph" : "STRATIGRAPH_URL";
   if (environment !== undefined) throw noEnvironment(environment, origin);
   const checkpointer = inVariable ?? { pglite: join(cwd, ".stratigraph") };
-  return complete(origin, cwd, undefined, { checkpointer });
+  return complete(origin, cwd, undefined, { checkpointer, graphs: await graphsOfLangGraph(cwd) });
 }
 
 /** The config file that was named, or else the nearest. @throws InvalidOptionError */
@@ -189,7 +195,12 @@ async function graphsOfLangGraph(folder: string): Promise<EnvironmentConfig["gra
   const text = await readFile(join(folder, "langgraph.json"), "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
   try {
-    return (JSON.parse(text) as { graphs?: EnvironmentConfig["graphs"] }).graphs;
+    const { graphs } = JSON.parse(text) as { graphs?: object };
+    const isSource = (source: unknown): source is GraphSource =>
+      typeof source === "string" || typeof (source as { path?: unknown } | null)?.path === "string";
+    return Object.fromEntries(
+      Object.entries(graphs ?? {}).filter((each): each is [string, GraphSource] => isSource(each[1])),
+    );
   } catch {
     // The file belongs to LangGraph's own tools, which report mistakes in it.
     return undefined;

@@ -6,7 +6,7 @@ import type { StoredThreads } from "./storedThreads.ts";
 
 /** LangGraph's threads and runs, which look into the storage before they say that there is no such thread. */
 export function durableOps(
-  { FileSystemOps, logger }: LoadedApi,
+  { FileSystemOps, abortRun, logger }: LoadedApi,
   file: OpsFile,
   stored: StoredThreads,
   unawaited: Unawaited,
@@ -24,11 +24,29 @@ export function durableOps(
       return await plain.threads.count(options, auth);
     },
     delete: async (...[threadId, auth]: Parameters<Ops["threads"]["delete"]>) => {
-      await stored.find(threadId);
-      const deleted = await plain.threads.delete(threadId, auth);
-      await unawaited.ended(threadId);
-      return deleted;
+      const { runs } = file.data;
+      const isTemporary = Object.values(runs).some(
+        ({ thread_id, kwargs }) => thread_id === threadId && kwargs?.temporary === true,
+      );
+      try {
+        await stored.find(threadId);
+        const ofThread = Object.values(runs).filter(({ thread_id }) => thread_id === threadId);
+        const deleted = await plain.threads.delete(threadId, auth);
+        stored.forget(threadId);
+        // What they still write would be refused.
+        for (const { run_id, status } of ofThread) if (status === "running") abortRun(run_id);
+        await unawaited.ended(threadId);
+        return deleted;
+      } catch (error) {
+        if (!isTemporary) throw error;
+        // Nobody asked for this deletion but the worker at the end of the run. An error would end the worker.
+        logger.error(`Thread ${threadId}, of a run without a thread, isn't deleted: ${String(error)}`);
+        return [threadId];
+      }
     },
+    // A run may end after its thread was deleted. LangGraph's own error would end the worker, which takes no further runs.
+    setStatus: async (...[threadId, ended]: Parameters<Ops["threads"]["setStatus"]>) =>
+      threadId in file.data.threads ? await plain.threads.setStatus(threadId, ended) : undefined,
     copy: async (...[threadId, auth]: Parameters<Ops["threads"]["copy"]>) => {
       await stored.find(threadId);
       const copied = await plain.threads.copy(threadId, auth);
@@ -45,6 +63,8 @@ export function durableOps(
         yield begun;
       }
     },
+    setStatus: async (...[runId, status]: Parameters<Ops["runs"]["setStatus"]>) =>
+      runId in file.data.runs ? await plain.runs.setStatus(runId, status) : undefined,
     put: async (...args: Parameters<Ops["runs"]["put"]>) => {
       const { threadId } = args[3];
       if (threadId !== undefined) await stored.find(threadId);

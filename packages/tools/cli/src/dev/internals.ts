@@ -17,6 +17,8 @@ export interface ApiRun {
   readonly run_id: string;
   readonly thread_id: string;
   status: string;
+  /** `temporary`: the thread is deleted when the run ends. */
+  readonly kwargs?: { readonly temporary?: boolean };
   readonly created_at: Date;
   updated_at: Date;
 }
@@ -74,6 +76,7 @@ export interface Ops {
     patch(threadId: string, options: unknown, auth: Auth): Promise<ApiThread>;
     delete(threadId: string, auth: Auth): Promise<unknown>;
     copy(threadId: string, auth: Auth): Promise<ApiThread>;
+    setStatus(threadId: string, ended: unknown): Promise<unknown>;
     readonly state: {
       get: (config: object, options: object, auth: Auth) => Promise<ApiState>;
     };
@@ -91,6 +94,7 @@ export interface Ops {
       auth: Auth,
     ): Promise<unknown>;
     delete(runId: string, threadId: string | undefined, auth: Auth): Promise<unknown>;
+    setStatus(runId: string, status: string): Promise<unknown>;
     readonly threads: Ops["threads"];
   };
   truncate(flags: Readonly<Record<string, boolean | undefined>>): unknown;

@@ -66,10 +66,15 @@ export class StoredThreads {
     await this.#list(isFiltered ? mostListed : offset + limit);
   }
 
-  /** Deletes a thread that the server has forgotten already. */
+  /** A thread was deleted: its id may begin anew. */
+  forget(threadId: string): void {
+    this.#seen.delete(threadId);
+  }
+
+  /** Deletes a thread that the server doesn't know any more. */
   async delete(threadId: string): Promise<void> {
     await this.#saver.deleteThread(threadId);
-    this.#seen.delete(threadId);
+    this.forget(threadId);
   }
 
   /** Learns of the most recently written threads, until enough were found. */

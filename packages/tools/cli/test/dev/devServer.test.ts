@@ -1,5 +1,6 @@
 // long file: one server, which takes a second to load, is asked by all of these tests
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -64,7 +65,8 @@ class StubbornSaver extends MemorySaver {
   }
 }
 
-async function begin(folder = project.folder): Promise<void> {
+async function begin(): Promise<void> {
+  const { folder } = project;
   const api = { ...findLangGraphApi(folder), prepare: () => Promise.resolve() };
   const json = await readLangGraphJson(folder);
   dev = await startDev({ api, json, saver, port: 0, host: "127.0.0.1", quiet: true, workers: 100 });
@@ -89,6 +91,15 @@ const ran = async (...said: string[]): Promise<string> => {
   const { thread_id: thread } = await client.threads.create();
   await run(thread, { said });
   return thread;
+};
+/** What a server has that isn't started, with a file of its own. */
+const ownOps = async (name: string) => {
+  const folder = join(project.folder, name);
+  const api = await findLangGraphApi(project.folder).load();
+  const file = await OpsFile.open(folder, api);
+  const unawaited = new Unawaited();
+  const stored = new StoredThreads(saver, file, new api.FileSystemOps(file), ["agent"], api.logger);
+  return { api, file, folder, ops: durableOps(api, file, stored, unawaited) };
 };
 const opsFile = () => join(project.folder, ".langgraph_api", ".langgraphjs_ops.json");
 
@@ -136,6 +147,32 @@ test("a thread that was never run can be copied and deleted", async () => {
   await client.threads.delete(copy);
   await client.threads.delete(thread);
   await expect(client.threads.get(thread)).rejects.toThrow("404");
+});
+
+test("a thread's id may begin anew after its deletion", async () => {
+  const thread = await ran("before");
+  await client.threads.delete(thread);
+  await client.threads.create({ threadId: thread });
+  expect(await run(thread, { said: ["anew"] })).toEqual({ said: ["anew", "first", "second"] });
+});
+
+test("a run whose thread is deleted is aborted, and ends its worker in no way", async () => {
+  const { thread_id: thread } = await client.threads.create();
+  await client.runs.create(thread, "agent", { input: { said: ["wait"] } });
+  await waitUntil(
+    "the second node",
+    async () => (await client.threads.getState(thread)).next[0] === "second",
+  );
+  await client.threads.delete(thread);
+  await waitUntil("the abort", () => existsSync(`${project.go}.aborted`));
+  const { ops, file } = await ownOps("deleted");
+  await ops.threads.setStatus(thread, {});
+  await ops.runs.setStatus(randomUUID(), "success");
+  // A run without a thread has one that is deleted when it ends. Here somebody else was quicker.
+  const now = new Date();
+  const temporary = { run_id: "a", thread_id: thread, kwargs: { temporary: true } };
+  file.data.runs["a"] = { ...temporary, status: "success", created_at: now, updated_at: now };
+  await ops.threads.delete(thread, undefined);
 });
 
 test("a deletion that fails is no success, and the thread is still there", async () => {
@@ -290,12 +327,7 @@ test("a run whose node failed is shown as failed, also after a start", async () 
 });
 
 test("a run that began counts as begun, whenever the process is killed: its input isn't given twice", async () => {
-  const folder = join(project.folder, "queue");
-  const api = await findLangGraphApi(project.folder).load();
-  const file = await OpsFile.open(folder, api);
-  const [ours, unawaited] = [new MemorySaver(), new Unawaited()];
-  const stored = new StoredThreads(ours, file, new api.FileSystemOps(file), ["agent"], api.logger);
-  const ops = durableOps(api, file, stored, unawaited);
+  const { api, ops, file, folder } = await ownOps("queue");
   const [thread_id, run_id] = [randomUUID(), randomUUID()];
   const before = new Date(0);
   await ops.threads.put(thread_id, {}, undefined);
@@ -310,9 +342,7 @@ test("a run that began counts as begun, whenever the process is killed: its inpu
 });
 
 test("a run that began meanwhile isn't shown as interrupted", async () => {
-  const folder = join(project.folder, "meanwhile");
-  const api = await findLangGraphApi(project.folder).load();
-  const file = await OpsFile.open(folder, api);
+  const { api, file } = await ownOps("meanwhile");
   const thread_id = await ran("ask");
   const plain = new api.FileSystemOps(file);
   const read = plain.threads.state.get.bind(plain.threads.state);

@@ -8,13 +8,18 @@ const body = `
 const State = Annotation.Root({
   said: Annotation({ reducer: (a, b) => [...a, ...b], default: () => [] }),
 });
+const waitFor = (signal) =>
+  setTimeout(3_600_000, undefined, { signal }).catch((error) => {
+    writeFileSync(go + ".aborted", "");
+    throw error;
+  });
 const builder = new StateGraph(State)
   .addNode("first", async (_state, config) => {
     await config.store.put(["seen"], "first", { thread: config.configurable.thread_id });
     return { said: ["first"] };
   })
   .addNode("second", async ({ said }, { signal }) => {
-    if (said.includes("wait") && !existsSync(go)) await setTimeout(3_600_000, undefined, { signal });
+    if (said.includes("wait") && !existsSync(go)) await waitFor(signal);
     if (said.includes("fail")) throw new Error("it was told to fail");
     return { said: [said.includes("ask") ? String(interrupt("May I?")) : "second"] };
   })
@@ -50,7 +55,7 @@ export class DevProject {
     const links = ["core", "langgraph", "langgraph-checkpoint"].map((name) => `@langchain/${name}`);
     for (const name of [...links, "stratigraph"]) await symlink(join(ours, name), join(modules, name));
     await symlink(join(ours, api), join(modules, "@langchain/langgraph-api"));
-    const graph = `import { existsSync } from "node:fs";
+    const graph = `import { existsSync, writeFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { Annotation, START, StateGraph, interrupt } from "@langchain/langgraph";
 ${imports}
