@@ -173,6 +173,7 @@ test("a run whose thread is deleted is aborted, and ends its worker in no way", 
   const temporary = { run_id: "a", thread_id: thread, kwargs: { temporary: true } };
   file.data.runs["a"] = { ...temporary, status: "success", created_at: now, updated_at: now };
   await ops.threads.delete(thread, undefined);
+  await file.flush();
 });
 
 test("a deletion that fails is no success, and the thread is still there", async () => {
@@ -355,4 +356,5 @@ test("a run that began meanwhile isn't shown as interrupted", async () => {
   };
   await new StoredThreads(saver, file, plain, ["agent"], api.logger).find(thread_id);
   expect(file.data.threads[thread_id]).toMatchObject({ status: "busy", metadata: { graph_id: "agent" } });
+  await file.flush();
 });
