@@ -2,7 +2,7 @@
 import { Annotation, Command, interrupt, Send, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import * as langgraph from "@langchain/langgraph";
 import { emptyCheckpoint, type BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import { MemorySaver, MemoryTier, StratigraphError, type TierSaver } from "@stratigraph/core";
+import { MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { folder } from "@stratigraph/s3";
 import { TieredSaver } from "@stratigraph/tiered";
@@ -44,6 +44,10 @@ const wrong = ({ items }: Told): string[] =>
       [thread, namespace?.replace(/:[^|]+/g, ""), kind, channel, path, node].filter(Boolean).join(" "),
     )
     .toSorted();
+
+const failing = (): never => {
+  throw new Error("no number");
+};
 
 describe.each(inRounds({ few: ["memory"], all: ["memory", "PostgreSQL"] }))("%s", (storage) => {
   let database: FreshDatabase | undefined;
@@ -206,12 +210,14 @@ describe.each(inRounds({ few: ["memory"], all: ["memory", "PostgreSQL"] }))("%s"
   test("a subgraph is judged while its task waits, and not when it is over", async () => {
     const saver = await open();
     const State = Annotation.Root({ say: Annotation<string> });
-    const graphOf = (inner: string) =>
+    // What the subgraph kept for itself; the next version of it keeps nothing.
+    const Own = Annotation.Root({ say: Annotation<string>, draft: Annotation<string> });
+    const graphOf = (inner: string, own: typeof Own) =>
       new StateGraph(State)
         .addNode(
           "agent",
-          new StateGraph(State)
-            .addNode("think", () => ({}))
+          new StateGraph(own)
+            .addNode("think", () => (own === Own ? { draft: "…" } : {}))
             .addNode(inner as "ask", ({ say }) => {
               if (say === "wait") interrupt("sure?");
               return {};
@@ -222,11 +228,39 @@ describe.each(inRounds({ few: ["memory"], all: ["memory", "PostgreSQL"] }))("%s"
         )
         .addEdge(START, "agent")
         .compile({ checkpointer: saver });
-    await graphOf("ask").invoke({ say: "wait" }, on("waits"));
-    await graphOf("ask").invoke({ say: "wait" }, on("went on"));
-    await graphOf("ask").invoke(new Command({ resume: "yes" }), on("went on"));
-    expect(wrong(await told(saver, graphOf("confirm")))).toEqual(["waits agent node ask"]);
-    expect(wrong(await told(saver, graphOf("ask")))).toEqual([]);
+    await graphOf("ask", Own).invoke({ say: "wait" }, on("waits"));
+    await graphOf("ask", Own).invoke({ say: "wait" }, on("went on"));
+    await graphOf("ask", Own).invoke(new Command({ resume: "yes" }), on("went on"));
+    expect(wrong(await told(saver, graphOf("confirm", State as never)))).toEqual([
+      "waits agent channel draft",
+      "waits agent node ask",
+    ]);
+    expect(wrong(await told(saver, graphOf("ask", Own)))).toEqual([]);
+  });
+
+  test("state of an older version is judged as the steps leave it, and that of a newer one is named", async () => {
+    const { tier } = await open();
+    const first = z.object({ count: z.string(), log: z.string() });
+    const second = z.object({ count: z.number(), lines: z.string() });
+    const [old, now] = [first, second].map((schema) =>
+      new StateGraph(schema as never as typeof first).addNode("work", () => ({})).addEdge(START, "work"),
+    );
+    const before = new TierSaver(tier);
+    await old!.compile({ checkpointer: before }).invoke({ count: "1", log: "a" }, on("t"));
+    expect(wrong(await told(before, now!.compile()))).toEqual(["t channel log", "t value count"]);
+    const changes = [
+      { from: "count", to: "count", up: Number },
+      { from: "log", to: "lines" },
+    ];
+    const after = new TierSaver(tier, { stateVersions: { current: 2, steps: [{ to: 2, changes }] } });
+    expect(wrong(await told(after, now!.compile()))).toEqual([]);
+    await now!.compile({ checkpointer: after }).updateState(on("t"), { lines: "b" });
+    expect(wrong(await told(before, old!.compile()))).toEqual(["t version"]);
+    const fails = [{ from: "count", to: "count", up: failing }];
+    const failed = new TierSaver(tier, {
+      stateVersions: { current: 3, steps: [{ to: 2 }, { to: 3, changes: fails }] },
+    });
+    expect(wrong(await told(failed, now!.compile()))).toEqual(["t version count"]);
   });
 
   test("a value that can't be decoded is named, and other threads are judged", async () => {
