@@ -97,7 +97,7 @@ test("damaged values, and those of a newer version, count as missing, and are tr
 
 test("a server that falls silent costs runs a bounded wait once, and then it isn't asked", async () => {
   const { proxy, url } = await proxied();
-  const saver = await createCheckpointer({ redis: url, prefix: login.prefix });
+  const saver = await createCheckpointer({ redis: url, prefix: login.prefix, commandTimeout: "500ms" });
   const cache = saver.cache({ name: randomUUID(), timeout: "100ms" });
   const graph = counting(cache);
   proxy.silence();
@@ -113,9 +113,12 @@ test("a server that falls silent costs runs a bounded wait once, and then it isn
 
 test("in a stack the hot tier is filled from the warm one, and may fail", async () => {
   const { proxy, url } = await proxied();
-  const saver = await createCheckpointer({ hot: [redis({ url, prefix: login.prefix })], warm: database.url });
+  const saver = await createCheckpointer({
+    hot: [redis({ url, prefix: login.prefix, commandTimeout: "500ms" })],
+    warm: database.url,
+  });
   const name = randomUUID();
-  const cache = saver.cache({ name, timeout: "500ms", wait: "0s" });
+  const cache = saver.cache({ name, timeout: "300ms", wait: "0s" });
   await warm.cache({ name }).set([{ key, value: "warm", ttl: 100 }]);
   expect(await valueOf(cache)).toBe("warm");
   await using hot = await createCache({ redis: login.url, prefix: login.prefix }, { name, wait: "0s" });
