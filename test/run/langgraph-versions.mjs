@@ -29,6 +29,7 @@ const ON_MEMORY = [
   "packages/tools/testing/test",
   "packages/tools/cli/test/dev/devServer.test.ts",
   "packages/features/journal/test/questions.test.ts",
+  "packages/tools/cli/test/operations/run/answers.test.ts",
   ...["policy", "approvals", "models", "monthly", "schemas", "wanderings", "wiring"].map(
     (name) => `packages/features/journal/test/${name}.test.ts`,
   ),

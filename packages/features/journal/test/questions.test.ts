@@ -24,6 +24,40 @@ const config = { configurable: { thread_id: "ada" } };
 
 const twice: Script = (turn) => (turn < 2 ? asks(pays(5)) : says("done"));
 
+describe("what makes names necessary: what LangGraph does with an answer once its node asks again", () => {
+  const State = Annotation.Root({ out: Annotation<string> });
+  const asked = async (byId: boolean) => {
+    const graph = new StateGraph(State)
+      .addNode("ask", () => ({ out: `${interrupt("one?")} ${interrupt("two?")}` }))
+      .addEdge(START, "ask")
+      .compile({ checkpointer: new MemorySaver() });
+    const [one] = questions(await graph.invoke({ out: "" }, config));
+    const resume = byId ? { [one!.id]: "yes" } : "yes";
+    const answer = (on = config) => graph.invoke(new Command({ resume }), on);
+    const [two] = questions(await answer());
+    return { graph, answer, hasOwnIds: one!.id !== two!.id };
+  };
+
+  it("one that names no interrupt is given to the next question, too", async () => {
+    expect((await (await asked(false)).graph.invoke(null, config)).out).toBe("yes yes");
+    expect((await (await asked(false)).answer()).out).toBe("yes yes");
+  });
+
+  it("one by the interrupt's id isn't, unless it comes twice", async () => {
+    expect((await (await asked(true)).graph.invoke(null, config)).out).toBe("");
+    expect((await (await asked(true)).answer()).out).toBe("yes yes");
+  });
+
+  it("one that comes twice is refused with strict resume from LangGraph 1.7 on, where each question has an id of its own", async () => {
+    const { answer, hasOwnIds } = await asked(true);
+    const strict = { configurable: { ...config.configurable, __pregel_strict_resume: true } };
+    const again = answer(strict);
+    if (hasOwnIds)
+      await expect(again).rejects.toMatchObject({ name: "UnknownInterruptError", reason: "not_pending" });
+    else expect((await again).out).toBe("yes yes");
+  });
+});
+
 describe("a call whose outcome is unknown", () => {
   it("is asked about when the model tries it again, and runs if it didn't happen", async () => {
     const { graph, paid } = unluckyPayer(twice);
@@ -46,6 +80,10 @@ describe("a call whose outcome is unknown", () => {
     const { graph, paid } = unluckyPayer(twice);
     let stopped = await graph.invoke(hello, config);
     const { id } = questions(stopped)[0]!.value;
+    const { response_schema: schema } = questions(stopped)[0] as { response_schema?: object };
+    // Since LangGraph 1.5.
+    if (schema !== undefined)
+      expect(schema).toMatchObject({ properties: { id: { const: id } }, required: ["id", "happened"] });
     for (const [answer, refused] of [
       [
         { happened: false },
@@ -66,17 +104,7 @@ describe("a call whose outcome is unknown", () => {
     expect(paid).toEqual([5, 5]);
   });
 
-  it("isn't taken for answered when the run is continued without an answer: LangGraph gives the last one again", async () => {
-    const State = Annotation.Root({ out: Annotation<string> });
-    const plain = new StateGraph(State)
-      .addNode("ask", () => ({ out: `${interrupt("one?")} ${interrupt("two?")}` }))
-      .addEdge(START, "ask")
-      .compile({ checkpointer: new MemorySaver() });
-    await plain.invoke({ out: "" }, config);
-    await plain.invoke(new Command({ resume: "yes" }), config);
-    // What makes names necessary: nobody answered the second question.
-    expect((await plain.invoke(null, config)).out).toBe("yes yes");
-
+  it("isn't taken for answered when the run is continued without an answer", async () => {
     const { graph, paid } = unluckyPayer(
       (turn) => (turn < 4 ? asks(pays(5)) : says("done")),
       Number.POSITIVE_INFINITY,

@@ -63,8 +63,8 @@ const longestAuthor = 200;
 const prefix = "call-question-";
 
 /**
- * Names a question. LangGraph knows answers only by their order in a task, and gives an answer that was already taken to the next question
- * when a run is continued without an answer; so each answer has to say which question it is for.
+ * Names a question. LangGraph gives an answer that names no interrupt to the next question as well, when the run is continued without an
+ * answer, and before 1.7 all questions of a task have one id; so each answer has to say which question it is for.
  * @param parts the data that distinguishes the question from others
  */
 export function questionId(...parts: readonly unknown[]): string {
@@ -82,6 +82,30 @@ export function questionIn(value: unknown): Question | undefined {
   const { id, kind } = Object(value) as { id?: unknown; kind?: unknown };
   const isOurs = typeof id === "string" && id.startsWith(prefix);
   return isOurs && (kind === "approval" || kind === "ambiguous") ? (value as Question) : undefined;
+}
+
+/** JSON Schema of the answer to a question: LangGraph stores it with the question, and whoever asks a person shows it as a form. */
+export function answerSchema({ kind, id }: Question): object {
+  const text = (title: string, description: string) => ({ type: "string", title, description });
+  const parts =
+    kind === "approval"
+      ? {
+          allow: { type: "boolean", title: "May it run?" },
+          reason: text("Why", "The model is told why a call is denied."),
+        }
+      : {
+          happened: { type: "boolean", title: "Did it happen?" },
+          result: { title: "Result", description: "Of a call that happened." },
+        };
+  return {
+    type: "object",
+    properties: {
+      id: { const: id, title: "Question" },
+      ...parts,
+      author: { ...text("Your name", "Who answers, for the trail."), maxLength: longestAuthor },
+    },
+    required: ["id", kind === "approval" ? "allow" : "happened"],
+  };
 }
 
 /** The answers that were given to interrupts, as far as the journal's questions need them. */

@@ -1,4 +1,5 @@
-type Interrupt = (value: unknown) => unknown;
+/** Before LangGraph 1.5 it takes no schema, and leaves one out. */
+type Interrupt = (value: unknown, options?: { readonly responseSchema?: object }) => unknown;
 
 let loading: Promise<Interrupt | undefined> | undefined;
 

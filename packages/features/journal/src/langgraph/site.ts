@@ -1,6 +1,7 @@
 import { StratigraphError, ThreadDeletedError, type TierSaver } from "@stratigraph/core";
 import { isTaskOfCall, taskOfCall } from "../calls/currentCall.ts";
 import type { CallSite } from "../calls/plannedCall.ts";
+import { answerSchema } from "../calls/questions.ts";
 import { isStored } from "./isStored.ts";
 import { loadInterrupt } from "./langgraph.ts";
 import { Place } from "./place.ts";
@@ -19,7 +20,11 @@ export async function siteOf(saver: TierSaver, task: Task, author: string | unde
     asking:
       interrupt === undefined
         ? undefined
-        : { answers: task.answers, ask: (question) => task.stop(() => interrupt(question)) },
+        : {
+            answers: task.answers,
+            ask: (question) =>
+              task.stop(() => interrupt(question, { responseSchema: answerSchema(question) })),
+          },
     interrupts: task.interrupts,
     passOver: task.passOver,
     place: placeOf(saver, task),

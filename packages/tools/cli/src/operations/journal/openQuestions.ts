@@ -28,6 +28,10 @@ export const openQuestion = z.object({
     .describe(
       "An answer is stored, and the run uses it when it continues. The question isn't open any more.",
     ),
+  interrupt: z
+    .string()
+    .optional()
+    .describe("LangGraph's id of the interrupt, where the graph is stopped by it."),
   begun: z.string().optional().describe("When the call was begun last, ISO 8601."),
   attempts: z.number().optional(),
   key: z.string().optional().describe("The idempotency key, by which to look for the call at the service."),
@@ -50,7 +54,7 @@ export async function openQuestions(
   const found = await Promise.all(
     unresolved.map((call) => ambiguous(journal, thread, call, asked, redaction)),
   );
-  for (const { question, checkpoint, isAnswered } of asked) {
+  for (const { question, interrupt, checkpoint, isAnswered } of asked) {
     if (question.kind !== "approval") continue;
     const { call, tool, args, reason } = question;
     found.push({
@@ -62,6 +66,7 @@ export async function openQuestions(
       why: redaction.isActive ? redactedText : reason,
       asked: true,
       answered: isAnswered,
+      ...(interrupt === undefined ? {} : { interrupt }),
       checkpoint,
     });
   }
@@ -92,6 +97,7 @@ async function ambiguous(
     why: error === undefined ? died : redaction.isActive ? redactedText : error.message,
     asked: waiting !== undefined,
     answered: waiting?.isAnswered ?? false,
+    ...(waiting?.interrupt === undefined ? {} : { interrupt: waiting.interrupt }),
     ...(begun === undefined ? {} : { begun }),
     attempts,
     key,

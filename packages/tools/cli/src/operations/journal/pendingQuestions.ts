@@ -8,6 +8,8 @@ import { jsonOf } from "../values/view.ts";
 /** A question of the journal that has stopped a graph. */
 export interface PendingQuestion {
   readonly question: Question;
+  /** LangGraph's id of the interrupt. */
+  readonly interrupt: string | undefined;
   /** The head, whose pending writes hold it. */
   readonly checkpoint: string;
   /** Whether an answer was stored, which the run will take when it goes on. */
@@ -30,14 +32,16 @@ export async function pendingQuestions(saver: TierSaver, threadId: string): Prom
       const answered = new Set<unknown>();
       for (const write of pending.filter(({ channel }) => channel === RESUME))
         for (const answer of listOf(await json(write))) answered.add((Object(answer) as { id?: unknown }).id);
-      const asked = new Map<string, Question>();
+      const asked = new Map<string, Pick<PendingQuestion, "question" | "interrupt">>();
       for (const write of pending.filter(({ channel }) => channel === INTERRUPT))
         for (const interrupt of listOf(await json(write))) {
-          const question = questionIn((Object(interrupt) as { value?: unknown }).value);
-          if (question !== undefined) asked.set(question.id, question);
+          const { id, value } = Object(interrupt) as { id?: string; value?: unknown };
+          const question = questionIn(value);
+          if (question !== undefined) asked.set(question.id, { question, interrupt: id });
         }
-      return [...asked.values()].map((question) => ({
+      return [...asked.values()].map(({ question, interrupt }) => ({
         question,
+        interrupt,
         checkpoint: head,
         isAnswered: answered.has(question.id),
       }));

@@ -158,7 +158,9 @@ function fieldsOf(given: JsonObject, at: At): readonly FormField[] {
 }
 
 function field(kind: FormField["kind"], schema: JsonObject, { root, path, required }: At): FormField {
-  const { title, description, default: first } = schema;
+  const { title, description } = schema;
+  // Where there is one way only, it is filled in.
+  const first = schema["default"] ?? (required ? schema["const"] : undefined);
   const options = choicesOf(kind === "choices" ? plain(schema["items"] as JsonObject, root) : schema) ?? [];
   const isText = kind === "text" || (kind === "list" && Array.isArray(first));
   const initial =

@@ -31,11 +31,11 @@ export async function openInterrupts(saver: TierSaver, state: StateLike): Promis
   const pending = await pendingAt(saver, state);
   return asking
     .filter((task) => pending?.waits(task) ?? state.next.includes(task.name))
-    .flatMap(({ id: task, name, interrupts }) =>
-      interrupts.map(({ id = "", value, response_schema: schema }) => ({
+    .flatMap((task) =>
+      task.interrupts.map(({ id = "", value, response_schema: schema }) => ({
         id: pending?.named(task, id) ?? id,
         interrupt: id,
-        node: name,
+        node: task.name,
         value,
         ...(schema === undefined ? {} : { schema }),
       })),
@@ -45,7 +45,7 @@ export async function openInterrupts(saver: TierSaver, state: StateLike): Promis
 /** What a checkpoint's pending writes say of its questions. */
 interface Pending {
   waits(task: TaskSnapshot): boolean;
-  named(task: string, interrupt: string): string;
+  named(task: TaskSnapshot, interrupt: string): string;
 }
 
 /** Undefined if the state isn't in this storage: that of a rehearsal isn't. */
@@ -64,10 +64,11 @@ async function pendingAt(saver: TierSaver, { config }: StateLike): Promise<Pendi
       waits: (task) =>
         waiting.has(task.id) ||
         (task.error !== undefined && task.interrupts.some(({ id }) => refused(task, id, answers))),
-      named: (task, id) => {
+      named: ({ id: task, state: inner }, id) => {
         // LangGraph 1.7 writes a list, and since then each question has an id of its own.
         if (written(task, INTERRUPT).every((value) => Array.isArray(value))) return id;
-        const before = Math.max(answers(task).length, answers(id).length);
+        // A subgraph's task doesn't store what was taken: there each answer counts.
+        const before = answers(inner === undefined ? task : id).length;
         return before === 0 ? id : `${id}#${before}`;
       },
     };

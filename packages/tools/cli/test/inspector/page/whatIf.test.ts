@@ -108,6 +108,7 @@ test("a form has a field for each part that people can fill in, and JSON for the
       kind: z.enum(["a", "b"]).default("b"),
       level: z.union([z.literal(1), z.literal(2)]),
       sure: z.boolean(),
+      version: z.literal("v1"),
       note: z.string().nullable().optional(),
       seats: z.array(z.enum(["window", "aisle"])).max(1),
       tags: z.array(z.string()),
@@ -126,6 +127,7 @@ test("a form has a field for each part that people can fill in, and JSON for the
     ["kind", "choice", true, ""],
     ["level", "choice", true, ""],
     ["sure", "boolean", true, ""],
+    ["version", "choice", true, ""],
     ["note", "text", false, ""],
     ["seats", "choices", true, "at most 1"],
     ["tags", "list", true, "one a line"],
@@ -145,7 +147,15 @@ test("a form has a field for each part that people can fill in, and JSON for the
   const made = answerFrom(fields, texts) as { answer: unknown };
   expect(made).toEqual({
     answer: {
-      ...{ name: "Ada", kind: "b", level: 2, sure: false, seats: ["aisle"], tags: ["x", " y "] },
+      ...{
+        name: "Ada",
+        kind: "b",
+        level: 2,
+        sure: false,
+        version: "v1",
+        seats: ["aisle"],
+        tags: ["x", " y "],
+      },
       to: { city: "Rome", deep: { deeper: { deepest: { x: "y" } } } },
     },
   });

@@ -111,7 +111,17 @@ describe.each(savers)("on %s", (_name, open) => {
         asked: true,
       },
     ]);
-    const { call } = asked.output.items[0]!;
+    const { call, interrupt } = asked.output.items[0]!;
+    // The same question by LangGraph's id, with what an answer has to have.
+    const run = async (input: object) =>
+      (await ran<OutputOf<"run">>("run", { at: "ada", ...input }, saver, { graph })).output;
+    expect((await run({ dryRun: true })).interrupts).toMatchObject([
+      { id: interrupt, schema: { required: ["id", "allow"] } },
+    ]);
+    await expect(run({ resume: '{"allow":"yes"}' })).rejects.toMatchObject({
+      code: "INVALID_OPTION",
+      message: expect.stringContaining('expected "id" beside it') as string,
+    });
     await expect(answer(saver, { call, answer: "happened" })).rejects.toThrow("answer allow or deny");
     expect((await answer(saver, { call, answer: "allow", dryRun: true })).output.applied).toBe(false);
     expect((await questions(saver)).found).toBe(true);

@@ -65,6 +65,29 @@ test("an answer given twice answers no second question of the node, in any versi
     expect(JSON.stringify(metadata)).not.toContain("strict");
 });
 
+test("nor does it in a subgraph", async () => {
+  const saver = new MemorySaver();
+  const graph = new StateGraph(Out)
+    .addNode(
+      "sub",
+      asking(undefined as never, () => [asks("one?"), asks("two?"), asks("three?")]),
+    )
+    .addEdge(START, "sub")
+    .compile({ checkpointer: saver });
+  await graph.invoke({ out: "" }, on("ada"));
+  const run = async (input: object) =>
+    (await ran<Ran>("run", { at: "ada", ...input }, saver, { graph })).output;
+  const seen: string[] = [];
+  for (const text of ["A", "B", "C"]) {
+    const [question] = (await run({ dryRun: true })).interrupts;
+    for (const late of seen)
+      await expect(run({ resume: `{"${late}":"again"}` })).rejects.toMatchObject({ code: "NOT_WAITING" });
+    await run({ resume: `{"${question!.id}":"${text}"}` });
+    seen.push(question!.id);
+  }
+  expect((await graph.getState(on("ada"))).values.out).toEqual(["A", "B", "C"]);
+});
+
 test("an answer while another run works on the thread under its lock is refused, whoever it is", async () => {
   const { saver, waiting, answer, out } = await begun(() => asks("one?"));
   const [question] = await waiting();
