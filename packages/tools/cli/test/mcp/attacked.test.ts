@@ -1,3 +1,4 @@
+import { withThread } from "@stratigraph/service";
 import { Annotation, END, interrupt, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
@@ -101,6 +102,27 @@ test("a node's second question is open after the first was answered, and gets an
   expect(await called(client, "answer", { thread: "twice" })).toMatchObject({ outcome: "done" });
   expect(asked).toEqual([expect.stringContaining("one?"), expect.stringContaining("two?")]);
   expect((await twice.getState(on)).values).toMatchObject({ answer: ["answer 1", "answer 2"] });
+  await client.close();
+});
+
+test("an answer of a client that sees some threads waits its turn, as all answers do", async () => {
+  const graph = new StateGraph(State)
+    .addNode("ask", () => ({ answer: interrupt("May I?") }))
+    .addEdge(START, "ask")
+    .compile({ checkpointer: saver });
+  await graph.invoke({ note: "x" }, { configurable: { thread_id: "some/1" } });
+  const tokens = [
+    { name: "some", token: "some-0123456789abcdef", allow: ["read", "write"] as const, threads: ["some/"] },
+  ];
+  const shared = { saver, allow: ["read", "write"] as const, graphs: ["graph"], tokens };
+  const client = await connected(createMcp({ ...shared, graph: () => Promise.resolve(graph as never) }), {
+    bearer: "some-0123456789abcdef",
+    person: () => ({ action: "accept", content: { answer: "yes" } }),
+  });
+  await withThread(saver, "some/1", async () => {
+    expect(await refusal(client, "answer", { thread: "some/1" })).toContain("THREAD_BUSY");
+  });
+  expect(await called(client, "answer", { thread: "some/1" })).toMatchObject({ outcome: "done" });
   await client.close();
 });
 

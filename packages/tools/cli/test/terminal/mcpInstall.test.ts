@@ -17,7 +17,6 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
 import { Command } from "commander";
 import { StratigraphError } from "stratigraph";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -28,6 +27,7 @@ import { planChange } from "../../src/terminal/clients/planChange.ts";
 import { serverEntry } from "../../src/terminal/clients/serverEntry.ts";
 import { addMcp } from "../../src/terminal/mcp.ts";
 import { addSettings } from "../../src/terminal/settings.ts";
+import { Screen } from "./support/screen.ts";
 
 // The command that writes the server into a client's configuration. What it must not do is harm a file that people wrote.
 
@@ -45,18 +45,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await rm(root, { recursive: true });
 });
-
-/** A stream that collects what is written to it, and on which a person sits if `isTTY`. */
-class Screen extends PassThrough {
-  text = "";
-  isTTY = false;
-  setRawMode = (): this => this;
-
-  constructor() {
-    super();
-    this.on("data", (chunk: Buffer) => (this.text += chunk.toString()));
-  }
-}
 
 /** @param answer what a person types, once they are asked; without it nobody is there */
 async function run(args: readonly string[], answer?: () => Promise<string> | string) {
