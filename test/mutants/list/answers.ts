@@ -87,7 +87,7 @@ export const answers: readonly Mutant[] = [
     file: "packages/tools/cli/src/terminal/runCommand.ts",
     find: 'format === "table" && !isDry && canAsk(terminal)',
     replace: "!isDry && canAsk(terminal)",
-    tests: ["packages/tools/cli/test/terminal/cli.test.ts"],
+    tests: ["packages/tools/cli/test/terminal/terminal.test.ts"],
     name: "run asks what waits",
   },
   {

@@ -14,7 +14,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { freshDatabase } from "../../../../../test/servers/shared.ts";
 import { putValues } from "../operations/support/threads.ts";
 import { runCli } from "./support/runCli.ts";
-import { Screen } from "./support/screen.ts";
 
 // The command line in pipes: what is on stdout and stderr, and the exit codes.
 

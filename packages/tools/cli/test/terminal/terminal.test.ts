@@ -3,10 +3,13 @@ import { createServer, type AddressInfo } from "node:net";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { Annotation, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { main } from "@stratigraph/cli";
+import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { createCheckpointer } from "stratigraph";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { freshDatabase } from "../../../../../test/servers/shared.ts";
+import { Screen } from "./support/screen.ts";
 import { spawnCli, spawnOnTerminal } from "./support/spawnCli.ts";
 import { allRounds } from "../../../../../test/rounds.ts";
 
@@ -161,4 +164,93 @@ test("a database that refuses connections isn't waited for in silence: who, and 
   const quiet = spawnCli([...args, "--quiet"]);
   await quiet.ended;
   expect(quiet.output()).not.toContain("Waiting");
+});
+
+test("on a terminal, run asks what waits: by the fields of the question's schema, or for JSON", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "stratigraph-answers-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const hostile = `e\u001b[31mvil "quoted" '; DROP TABLE x; -- 🦊\n`;
+  class LastingMemory extends MemoryTier {
+    override async end(): Promise<void> {}
+  }
+  const tier = new LastingMemory();
+  const schema = {
+    type: "object",
+    properties: {
+      price: { type: "number", minimum: 3, title: "Price" },
+      by: { enum: ["rail", "air"], title: "By" },
+      sure: { type: "boolean", title: "Sure" },
+      seats: { type: "array", items: { enum: ["window", "aisle"] }, title: "Seats" },
+      note: { type: "string", title: hostile },
+    },
+    required: ["price", "by", "sure"],
+  };
+  const asks = interrupt as (...given: unknown[]) => unknown;
+  const graph = new StateGraph(Annotation.Root({ out: Annotation<unknown> }))
+    .addNode("ask", () => ({
+      out: [asks("Which trip?", { responseSchema: schema }), asks(`Sure? ${hostile}`)],
+    }))
+    .addEdge(START, "ask")
+    .compile();
+  const key = `stratigraph answers ${folder}`;
+  (globalThis as Record<string, unknown>)[key] = { config: { warm: tier }, graph };
+  const cwd = folder;
+  await writeFile(
+    join(cwd, "stratigraph.config.mjs"),
+    `export default { checkpointer: globalThis[${JSON.stringify(key)}].config, graphs: { agent: "./graph.mjs:graph" } };\n`,
+  );
+  await writeFile(join(cwd, "graph.mjs"), `export const { graph } = globalThis[${JSON.stringify(key)}];\n`);
+  const saver = new TierSaver(tier);
+  const on = { configurable: { thread_id: "trip" } };
+  const made = graph.withConfig({});
+  made.checkpointer = saver;
+  await made.invoke({ out: 0 }, on);
+  const state = async () => (await made.getState(on)).values as { out: unknown };
+
+  /** @param typed what the person types at what they are asked */
+  const onTerminal = async (args: readonly string[], typed: readonly (readonly [RegExp, string])[]) => {
+    const [stdout, stderr, stdin] = [new Screen(), new Screen(), new Screen()];
+    stdin.removeAllListeners("data");
+    stderr.isTTY = stdin.isTTY = true;
+    let seen = 0;
+    const left = [...typed];
+    stderr.on("data", () => {
+      const [asked, answer] = left[0] ?? [];
+      if (asked === undefined || !asked.test(stderr.text.slice(seen))) return;
+      seen = stderr.text.length;
+      left.shift();
+      setImmediate(() => stdin.write(answer!));
+    });
+    const code = await main(args, { stdout, stderr, stdin, cwd, env: {} });
+    expect(left).toEqual([]);
+    return { code, stdout: stdout.text, stderr: stderr.text };
+  };
+  const later = await onTerminal(["run", "trip"], [[/Price/, "\u0003"]]);
+  expect(later).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("the question waits on") as string,
+  });
+  expect(await state()).toEqual({ out: 0 });
+  const done = await onTerminal(
+    ["run", "trip"],
+    [
+      [/Price/, "2\r"],
+      [/Expected: a number, at least 3/, "\u007f4.5\r"],
+      [/By/, "\u001b[B\r"],
+      [/Sure/, "\r"],
+      [/Seats \(optional\)/, " \r"],
+      [/vil "quoted".*optional/s, "a note\r"],
+      [/Answer: JSON; anything else/, "yes, {really}\r"],
+    ],
+  );
+  expect(done).toMatchObject({ code: 0 });
+  expect(done.stderr).not.toContain("\u001b[31mvil");
+  expect(await state()).toEqual({
+    out: [{ price: 4.5, by: "air", sure: true, seats: ["window"], note: "a note" }, "yes, {really}"],
+  });
+  // Whoever reads JSON is asked nothing.
+  await made.invoke({ out: 0 }, on);
+  const json = await onTerminal(["run", "trip", "--json"], []);
+  expect(JSON.parse(json.stdout)).toMatchObject({ interrupts: [{ node: "ask" }] });
+  delete (globalThis as Record<string, unknown>)[key];
 });
