@@ -43,6 +43,11 @@ export async function listings(saver: PostgresSaver, threadId: string): Promise<
       name: "listThreads by a tag",
       page: () => saver.listThreads({ limit: PAGE, tag: { user_id: "anna" } }),
     },
+    { name: "listThreads that wait", page: () => saver.listThreads({ limit: PAGE, status: "waiting" }) },
+    {
+      name: "listThreads that are idle, 100",
+      page: () => saver.listThreads({ limit: PAGE, status: "idle" }),
+    },
     { name: "list of a thread, newest 20", page: () => take(inThread, { limit: 20 }) },
     {
       name: "list of a thread by metadata, 10",

@@ -9,6 +9,7 @@ export {
 } from "./items/checkedOperations.ts";
 export type { ItemCoder, ItemValue } from "./items/itemCoder.ts";
 export { noteStatusTask } from "./maintenance/noteStatus.ts";
+export { outcomeLetters, statusLetters, statusOfLetter } from "./contract/statusLetters.ts";
 export {
   outcomeOf,
   statusFrom,

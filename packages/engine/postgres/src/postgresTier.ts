@@ -8,7 +8,7 @@ import {
   type ThreadStatus,
   type Tier,
 } from "@stratigraph/core";
-import { blobsOf, News } from "@stratigraph/core/internal";
+import { blobsOf, News, statusLetters, statusOfLetter } from "@stratigraph/core/internal";
 import {
   checkStoredSize,
   conflictOf,
@@ -69,7 +69,6 @@ import { PostgresWorkspaces } from "./items/postgresWorkspaces.ts";
 import { BinaryArgument } from "./wire/binaryArgument.ts";
 import type { Executor, PgResult } from "./connection/client.ts";
 import { hashText, hexOf } from "./wire/hex.ts";
-import { statusLetters, statusOf } from "./wire/statusLetters.ts";
 import { corruptKey } from "./wire/corruptKey.ts";
 import { keyOf, KeyReader, keyText, longIdOf, UnknownKey } from "./wire/keys.ts";
 import { pageOf, unknownKeys, type Page, type ReadRow } from "./wire/readRows.ts";
@@ -383,7 +382,7 @@ export class PostgresTier
         const stands =
           status === undefined
             ? undefined
-            : statusOf(standing === undefined ? row["status"] : standing.get(row["thread"] as string));
+            : statusOfLetter(standing === undefined ? row["status"] : standing.get(row["thread"] as string));
         if (stands !== undefined && status !== undefined && stands !== status) continue;
         const info: ThreadInfo = {
           threadId,

@@ -87,10 +87,15 @@ for _, record in ipairs(records) do
   redis.call("ZADD", index, 0, record.key)
 end
 for _, batch in ipairs(writes) do addBatch(meta, batch) end
+local changes = ends[""] and "all"
+for _, batch in ipairs(writes) do
+  if string.sub(batch.key, -2) == separator then changes = "all" end
+end
 for namespace, to in pairs(ends) do
   redis.call("HSET", thread, "h" .. namespace, to)
   disown(namespace)
 end
+local stands = stamp(meta, changes, due)
 expire(meta, ttl)
 
 local answer = { "ok", meta.rev, due }
@@ -98,4 +103,5 @@ for _, move in ipairs(moves) do
   answer[#answer + 1] = ends[move.namespace] or move.head
   answer[#answer + 1] = move.moved and 1 or 0
 end
+answer[#answer + 1] = stands
 return answer

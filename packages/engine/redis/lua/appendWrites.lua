@@ -11,5 +11,8 @@ bump(meta)
 local due = save(meta, id, false)
 addBlobs(blobs)
 addBatch(meta, batch)
+local changes
+if string.sub(batch.key, -2) == separator and batch.outcome ~= "n" then changes = batch.outcome == "e" and "end" or "all" end
+local stands = stamp(meta, changes, due)
 expire(meta, ttl)
-return { "ok", meta.rev, due }
+return { "ok", meta.rev, due, stands }

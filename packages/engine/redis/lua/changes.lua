@@ -1,6 +1,6 @@
 -- What append, appendWrites, adopt and paste share; scripts.ts puts it between common.lua and each of them.
 local function takeBatch()
-  return { key = arg(), value = arg() }
+  return { key = arg(), value = arg(), outcome = arg() }
 end
 
 -- Returns the refusal if the writer is late, or read a later revision than there is, because the server was set back; nil otherwise.
@@ -61,4 +61,8 @@ local function addBatch(meta, batch)
   repeat
     n = redis.call("HINCRBY", thread, "c" .. batch.key, 1)
   until redis.call("HSETNX", thread, "w" .. n .. ":" .. batch.key, value) == 1
+  if string.sub(batch.key, -2) == separator then
+    local outcome = lengthPrefixed((readString(batch.value, 1))) .. (batch.outcome == "" and "?" or batch.outcome)
+    redis.call("HSET", thread, "o" .. batch.key, (redis.call("HGET", thread, "o" .. batch.key) or "") .. outcome)
+  end
 end

@@ -9,6 +9,7 @@
 --   flo, era            if the thread copies another tier's: the lowest revision of the owner that may be adopted, and how often
 --                       all copies were invalidated
 --   g                   the thread's tags: per tag a string that holds two strings, key and value
+--   q                   how it stands, and the revision that this is of: "17:w", see status.lua
 --   h<namespace>        the id of the namespace's head
 --   k<namespace>        if this head and its writes are a copy: the owner's revision, until when the copy may be trusted (in ms
 --                       since 1970), and the thread's era and rem when it was adopted
@@ -16,6 +17,7 @@
 --   b<hash>             a blob: its base (a string, empty if the blob is whole), then the bytes
 --   B<hash>, P<hash>    a large blob: its bytes; its base, if it has one
 --   c<key>, w<n>:<key>  how many write batches a checkpoint has; the n-th batch: order, task, blob hashes, body
+--   o<key>              what the write batches of a root checkpoint say of their tasks: per batch the task (a string) and a letter
 -- where <key> is the checkpoint id (escaped, so that no two zero bytes are in it), two zero bytes, and the namespace. A string
 -- is stored with its length in front, "3:abc". A thread is one hash because a server short of memory evicts whole keys: no head
 -- is left without its writes, and no record without its blobs. The sorted set holds every <key>, for listing in order. It is
@@ -137,6 +139,7 @@ end
 -- Increments the revision. A thread that isn't here may have expired or been evicted, so its revisions begin above every one that a
 -- reader may have seen: at the current time in microseconds, because no server makes more changes than one in each.
 local function bump(meta)
+  meta.revBefore = meta.rev
   if meta.rev == 0 then meta.rev = nowUs() end
   meta.rev = meta.rev + 1
 end

@@ -3,7 +3,7 @@
 -- by field. The revision is set above the source's, because write batches are ordered by it.
 local id, ttl, revision, fields, records, heads = arg(), number(), number(), number(), number(), number()
 local staged, stagedIndex = KEYS[3], KEYS[4]
-local own = { id = 1, rev = 1, del = 1, dead = 1, rem = 1, evi = 1, at = 1, n = 1, nh = 1, pin = 1, flo = 1, era = 1 }
+local own = { id = 1, rev = 1, del = 1, dead = 1, rem = 1, evi = 1, at = 1, n = 1, nh = 1, pin = 1, flo = 1, era = 1, q = 1 }
 local meta = open(id)
 if meta.heads > 0 then return { "exists", redis.call("HGET", thread, "h") } end
 -- A server short of memory may have evicted what was gathered.
@@ -22,7 +22,7 @@ for _, field in ipairs(early) do
 end
 for _, field in ipairs(early) do
   -- Pending writes of a checkpoint that the source has are numbered there.
-  local batchOf = string.match(field, "^w%d+:(.*)$") or string.match(field, "^c(.*)$")
+  local batchOf = string.match(field, "^w%d+:(.*)$") or string.match(field, "^[co](.*)$")
   local taken = batchOf and sourced["c" .. batchOf]
   if not own[field] and string.sub(field, 1, 1) ~= "k" and not taken then
     local added = redis.call("HSETNX", staged, field, redis.call("HGET", thread, field))
@@ -41,5 +41,6 @@ meta.exists, meta.n, meta.heads = true, records, heads
 local due = save(meta, id, true)
 redis.call("HSET", thread, "del", meta.del, "rem", meta.rem, "pin", meta.pinned and 1 or 0, "flo", meta.minCopyRevision,
   "era", meta.invalidations)
+local stands = stamp(meta, "all", due)
 expire(meta, ttl)
-return { "ok", due }
+return { "ok", due, stands }

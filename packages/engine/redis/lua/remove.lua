@@ -5,7 +5,7 @@ local replaced = list(takeBlob)
 local heads = list(function() return { namespace = arg(), to = arg() } end)
 
 local meta = open(id)
-if not meta.exists or meta.rev ~= revision then return 0 end
+if not meta.exists or meta.rev ~= revision then return "0" end
 bump(meta)
 -- Delete first: a full server refuses a first write that needs memory, and accepts one that frees it.
 for _, key in ipairs(keys) do
@@ -13,7 +13,7 @@ for _, key in ipairs(keys) do
   redis.call("ZREM", index, key)
   local n, many = 0, count(redis.call("HGET", thread, "c" .. key), "c" .. key)
   repeat n = n + 1 until redis.call("HDEL", thread, "w" .. n .. ":" .. key) == 0 and n >= many
-  redis.call("HDEL", thread, "c" .. key)
+  redis.call("HDEL", thread, "c" .. key, "o" .. key)
 end
 for _, hash in ipairs(drops) do drop(hash) end
 for _, blob in ipairs(replaced) do
@@ -28,4 +28,4 @@ for _, move in ipairs(heads) do
   end
 end
 redis.call("HSET", thread, "rev", meta.rev, "rem", meta.rev, "n", meta.n, "nh", meta.heads)
-return 1
+return "1" .. stamp(meta, "all", 0)

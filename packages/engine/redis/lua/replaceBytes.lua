@@ -21,6 +21,8 @@ local meta = open(id)
 if not meta.exists or meta.rev ~= revision then return 0 end
 bump(meta)
 redis.call("HSET", thread, "rev", meta.rev)
+local stands = string.match(redis.call("HGET", thread, "q") or "", "^" .. string.format("%.0f", meta.revBefore) .. ":(.)$")
+if stands then redis.call("HSET", thread, "q", string.format("%.0f:%s", meta.rev, stands)) end
 for _, record in ipairs(records) do replace("r" .. record.key, 5, record.body) end
 for _, batch in ipairs(writes) do replace("w" .. (batch.place + 1) .. ":" .. batch.key, 3, batch.body) end
 for _, blob in ipairs(blobs) do

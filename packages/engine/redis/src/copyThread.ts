@@ -17,7 +17,7 @@ const gatheredLivesMs = 600_000;
 const attempts = 8;
 
 /** Fields that aren't copied, because they belong to the thread itself. Nor are fields `k…`, which mark copies from another tier. */
-const ownFields: ReadonlySet<string> = new Set("id rev del dead rem evi at n nh pin flo era".split(" "));
+const ownFields: ReadonlySet<string> = new Set("id rev del dead rem evi at n nh pin flo era q".split(" "));
 
 /** What copying needs besides the thread ids. */
 export interface CopyContext {
@@ -40,14 +40,14 @@ type Field = readonly [name: Buffer, value: Buffer];
  * Copies a thread. The target may be in another cluster slot, so no command can copy on the server. The source is read and
  * written in small pieces to a temporary key in the target's slot, so that the server can serve other clients in between. Then
  * one script renames the temporary key to the thread's.
- * @returns when the copy was made, in milliseconds since 1970, for the index of all threads; undefined if the source has no checkpoints
+ * @returns when the copy was made, in milliseconds since 1970, and how it stands, for the indexes of threads; undefined if the source has no checkpoints
  * @throws StratigraphError "THREAD_EXISTS", "OVERLOADED"
  */
 export async function copyThread(
   context: CopyContext,
   sourceId: string,
   targetId: string,
-): Promise<number | undefined> {
+): Promise<{ readonly due: number; readonly stands: string } | undefined> {
   const { connection, keys, ttlMs } = context;
   const [source] = keys.thread(sourceId);
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
@@ -60,9 +60,9 @@ export async function copyThread(
       if ((await revisionOf(connection, source, sourceId)) !== revision) continue;
       const args = [targetId, ttlMs, revision, fields, records, heads];
       const answer = await connection.run("paste", [...keys.thread(targetId), ...places], args);
-      const [said, found] = answer as [Buffer, (Buffer | number | null)?];
+      const [said, found, stands] = answer as [Buffer, (Buffer | number | null)?, Buffer?];
       if (said.toString() === "exists") throw threadExists(targetId, headIn(found));
-      if (said.toString() === "ok") return Number(found);
+      if (said.toString() === "ok") return { due: Number(found), stands: String(stands) };
     } finally {
       await connection.command("UNLINK", ...places).catch(() => undefined);
     }

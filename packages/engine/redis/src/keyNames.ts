@@ -44,6 +44,14 @@ export class KeyNames {
     return `${this.#prefix}threads`;
   }
 
+  /**
+   * The threads that may not be idle: a sorted set, scored as that of all threads. It has one member that is no thread's, once no other
+   * thread can be one of them: see ThreadIndex.
+   */
+  get open(): string {
+    return `${this.#prefix}open`;
+  }
+
   /** The threads that carry a tag, or another tag with the same hash: a sorted set, see TagIndex. */
   tag(tag: Uint8Array): string {
     return `${this.#prefix}tag:${createHash("sha256").update(tag).digest("base64url")}`;

@@ -1,5 +1,11 @@
 // long file: nearly every method of the contract is one call of one script, and they are best read side by side
-import { StaleReadError, ThreadDeletedError, type ThreadInfo, type Tier } from "@stratigraph/core";
+import {
+  StaleReadError,
+  ThreadDeletedError,
+  type ThreadInfo,
+  type ThreadStatus,
+  type Tier,
+} from "@stratigraph/core";
 import {
   appendTraffic,
   peekTraffic,
@@ -8,6 +14,7 @@ import {
   Calls,
   News,
   remembering,
+  statusLetters,
   validId,
 } from "@stratigraph/core/internal";
 import {
@@ -54,6 +61,7 @@ import {
   type ThreadTagger,
   type UnchangedDeleter,
   type WorkspaceKeeper,
+  type StatusKeeper,
 } from "@stratigraph/core/tier";
 import { Connection } from "./connection.ts";
 import { copyThread } from "./copyThread.ts";
@@ -101,6 +109,7 @@ export class RedisTier
     BytesReplacer,
     ThreadExpirer,
     ThreadTagger,
+    StatusKeeper,
     ThreadInspector,
     ThreadMender,
     Sweeper,
@@ -254,11 +263,12 @@ export class RedisTier
 
   async remove(request: RemoveRequest): Promise<boolean> {
     const { threadId } = request;
-    return await this.#calls.run(
-      "remove",
-      threadId,
-      async () => (await this.#run("remove", threadId, removeArgs(request))) === 1,
-    );
+    return await this.#calls.run("remove", threadId, async () => {
+      const done = String(await this.#run("remove", threadId, removeArgs(request)));
+      if (done === "0") return false;
+      if (done !== "1") await this.#index.written(threadId, 0, done.slice(1));
+      return true;
+    });
   }
 
   async evict(threadId: string, revision: number): Promise<boolean> {
@@ -267,6 +277,16 @@ export class RedisTier
       threadId,
       async () => (await this.#run("evict", threadId, [threadId, revision])) === 1,
     );
+  }
+
+  async noteStatus(threadId: string, revision: number, status: ThreadStatus): Promise<boolean> {
+    return await this.#calls.run("noteStatus", threadId, async () => {
+      const done = String(
+        await this.#run("noteStatus", threadId, [threadId, revision, statusLetters[status]]),
+      );
+      if (done !== "") await this.#index.written(threadId, 0, done);
+      return done !== "";
+    });
   }
 
   async deleteThread(threadId: string): Promise<void> {
@@ -342,12 +362,12 @@ export class RedisTier
       // Index the target before the copy exists. An extra name does no harm; a missing one would hide the copy from a deletion by tag.
       const tags = await this.#tagsOf(sourceId);
       await this.#index.tags.add(targetId, tags);
-      const due = await copyThread(context, sourceId, targetId);
-      if (due === undefined) return false;
+      const copied = await copyThread(context, sourceId, targetId);
+      if (copied === undefined) return false;
       const indexed = new Set(tags.map(tagKey));
       const others = (await this.#tagsOf(targetId)).filter((tag) => !indexed.has(tagKey(tag)));
       await this.#index.tags.add(targetId, others);
-      await this.#index.written(targetId, due);
+      await this.#index.written(targetId, copied.due, copied.stands);
       return true;
     });
   }
@@ -357,7 +377,7 @@ export class RedisTier
       const due = Number(
         await this.#run("adopt", copy.threadId, adoptArgs(copy, this.#ttlMs(copy.threadId))),
       );
-      if (due !== 0) await this.#index.written(copy.threadId, due);
+      if (due !== 0) await this.#index.written(copy.threadId, due, "");
     });
   }
 
@@ -546,7 +566,10 @@ export class RedisTier
     if (said === "deleted") throw new ThreadDeletedError(threadId);
     if (said === "stale")
       throw new StaleReadError(threadId, reply[1] === undefined ? undefined : Number(reply[1]));
-    if (said === "ok" && reply[2] !== 0) await this.#index.written(threadId, Number(reply[2]));
+    if (said === "ok") {
+      const stands = String(reply.at(-1));
+      if (reply[2] !== 0 || stands !== "") await this.#index.written(threadId, Number(reply[2]), stands);
+    }
     return reply;
   }
 

@@ -8,6 +8,7 @@ import type {
   ReplaceBytesRequest,
   WriteBatch,
 } from "@stratigraph/core/tier";
+import { outcomeLetters } from "@stratigraph/core/internal";
 import { encodeId, encodeCheckpointKey, type Bytes } from "./checkpointKeys.ts";
 import {
   asBuffer,
@@ -51,8 +52,9 @@ export function appendWritesArgs(request: AppendWritesRequest, ttlMs: number): A
   ];
 }
 
-function batchArgs(batch: Address & WriteBatch): Args {
-  return [encodeCheckpointKey(batch.namespace, batch.checkpointId), encodeBatch(batch)];
+function batchArgs(batch: Address & WriteBatch & Pick<AppendWritesRequest, "outcome">): Args {
+  const outcome = batch.outcome === undefined ? "" : outcomeLetters[batch.outcome];
+  return [encodeCheckpointKey(batch.namespace, batch.checkpointId), encodeBatch(batch), outcome];
 }
 
 /** Arguments of remove.lua. */

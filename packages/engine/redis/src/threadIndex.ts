@@ -1,5 +1,7 @@
 // long file: all that reads and cleans the index of threads is best read side by side
+import { randomInt } from "node:crypto";
 import { StratigraphError, type ThreadInfo } from "@stratigraph/core";
+import { statusOfLetter } from "@stratigraph/core/internal";
 import type { ThreadQuery, ThreadTag } from "@stratigraph/core/tier";
 import type { Connection } from "./connection.ts";
 import { corruptThread, ofThread } from "./corruptThread.ts";
@@ -16,6 +18,13 @@ const pageSize = 200;
  * will roll the run back any more.
  */
 const runsLiveMs = 7 * 86_400_000;
+
+/**
+ * A member of the index of open threads that is no thread's: no id is encoded so. While it isn't there, threads that older versions wrote
+ * may be missing from the index, so all threads are looked at. It is lost with the index, if the server is short of memory.
+ */
+const wholeMark = "\0\0whole";
+const wholeBytes = Buffer.from(wholeMark);
 
 /** An entry of the index of all threads. */
 export interface IndexedThread {
@@ -47,12 +56,26 @@ export class ThreadIndex {
     this.tags = new TagIndex(connection, keys);
   }
 
-  /** Indexes a thread after it was written. Never rejects: the write succeeded, and the thread's next write indexes it again. */
-  async written(threadId: string, writtenAtMs: number): Promise<void> {
-    const key = this.#keys.threads;
-    const added = await this.#connection
-      .command("ZADD", key, writtenAtMs, encodeId(threadId))
-      .catch(() => undefined);
+  /**
+   * Indexes a thread after it was written. Never rejects: the write succeeded, and the thread's next write indexes it again.
+   * @param writtenAtMs 0 if the index of all threads has it
+   * @param stands how it stands, a letter, and when it was written; empty if the index of open threads has that
+   */
+  async written(threadId: string, writtenAtMs: number, stands: string): Promise<void> {
+    const member = encodeId(threadId);
+    // In one round trip: a thread that is idle now leaves the index of open threads in the background.
+    const opening =
+      stands === "" || stands.startsWith("i")
+        ? undefined
+        : this.#enter(threadId, Number(stands.slice(1))).catch(() => undefined);
+    const added =
+      writtenAtMs === 0
+        ? undefined
+        : await this.#connection
+            .command("ZADD", this.#keys.threads, writtenAtMs, member)
+            .catch(() => undefined);
+    await opening;
+    if (stands.startsWith("i")) this.#leave(threadId).catch(() => undefined);
     if (this.#ttlMs === 0 || Number(String(added)) !== 1) return;
     // Nobody waits for this: if it fails, the next sample makes up for it.
     this.#sample()
@@ -79,9 +102,32 @@ export class ThreadIndex {
     return ends.every(({ status }) => status === "fulfilled");
   }
 
+  /**
+   * Puts a thread into the index of open threads. Each time with another score within the second: so {@link #leave} sees that it was put
+   * there anew.
+   */
+  async #enter(threadId: string, writtenAtMs: number): Promise<void> {
+    const second = Math.floor(writtenAtMs / 1000) * 1000;
+    const score = second + randomInt(1000 * 1024) / 1024;
+    await this.#connection.command("ZADD", this.#keys.open, score, encodeId(threadId));
+  }
+
+  /** Takes a thread out of the index of open threads if it is idle or gone, and wasn't put there meanwhile. */
+  async #leave(threadId: string): Promise<void> {
+    const score = await this.#connection.command("ZSCORE", this.#keys.open, encodeId(threadId));
+    if (score === null) return;
+    const found = await this.#look(threadId, { status: "unknown" });
+    if (typeof found === "object" && found.info.status !== "idle") return;
+    await this.#connection.run("unindex", [this.#keys.open], [encodeId(threadId), String(score)]);
+  }
+
   /** Removes a thread that was deleted. */
   async deleted(threadId: string): Promise<void> {
-    await Promise.allSettled([this.#connection.command("ZREM", this.#keys.threads, encodeId(threadId))]);
+    const member = encodeId(threadId);
+    await Promise.allSettled([
+      this.#connection.command("ZREM", this.#keys.threads, member),
+      this.#connection.command("ZREM", this.#keys.open, member),
+    ]);
   }
 
   /**
@@ -153,6 +199,7 @@ export class ThreadIndex {
       for (const info of page) {
         if (query.includeEvicted === false && info.evicted) continue;
         if (!hasTerms(info, query.headTerms)) continue;
+        if (query.status !== undefined && info.status !== undefined && info.status !== query.status) continue;
         yield info;
         found += 1;
         if (found === query.limit) return;
@@ -161,11 +208,17 @@ export class ThreadIndex {
   }
 
   async *#infos(query: ThreadQuery): AsyncGenerator<ThreadInfo[]> {
-    for await (const page of this.pages(query)) {
+    const { status } = query;
+    const asksForOpen = status !== undefined && status !== "idle";
+    const isWhole =
+      asksForOpen && (await this.#connection.command("ZSCORE", this.#keys.open, wholeMark)) !== null;
+    const from = isWhole ? this.#keys.open : this.#keys.threads;
+    for await (const page of this.pages(query, from)) {
       const infos = await Promise.all(
         page.map(async (thread): Promise<ThreadInfo | undefined> => {
           const found = await this.#lookOrTell(thread.threadId, query);
           if (found === "gone") await this.#gone(thread);
+          if (asksForOpen) await this.#settle(thread, found, isWhole);
           if (typeof found !== "object") return undefined;
           // The thread may have been written to again without the index showing it yet.
           const isInTime =
@@ -175,6 +228,16 @@ export class ThreadIndex {
       );
       yield infos.filter((info) => info !== undefined);
     }
+    // Every thread was looked at, and those that are open were put into the index.
+    if (asksForOpen && !isWhole && query.after === undefined && query.writtenBeforeMs === undefined)
+      await this.#connection.command("ZADD", this.#keys.open, 0, wholeMark);
+  }
+
+  /** Corrects the index of open threads by what was found of one of them. */
+  async #settle({ threadId }: IndexedThread, found: Looked, isWhole: boolean): Promise<void> {
+    const isOpen = typeof found === "object" && found.info.status !== "idle";
+    if (isWhole && !isOpen) await this.#leave(threadId);
+    if (!isWhole && isOpen) await this.#enter(threadId, found.info.writtenAtMs);
   }
 
   /** Threads that carry all tags, in order. A tag has few threads, so all are looked up and then sorted. */
@@ -203,18 +266,19 @@ export class ThreadIndex {
   /** All threads in order, a page at a time. */
   async *pages(
     query: Pick<ThreadQuery, "order" | "after" | "writtenBeforeMs">,
+    key = this.#keys.threads,
   ): AsyncGenerator<IndexedThread[]> {
     const newest = query.order === "newest";
     const max = query.writtenBeforeMs ?? "";
     let after: IndexedThread | undefined = query.after;
     for (;;) {
-      const page = await this.#page(newest, max, after);
+      const page = await this.#page(newest, max, after, key);
       const seen = after;
       after = page.at(-1);
       const isAfter = (thread: IndexedThread): boolean =>
         seen === undefined || comesAfter(thread, seen, newest);
       const inTime = ({ writtenAtMs }: IndexedThread): boolean => max === "" || writtenAtMs < max;
-      yield page.filter((thread) => isAfter(thread) && inTime(thread));
+      yield page.filter((thread) => thread.threadId !== wholeMark && isAfter(thread) && inTime(thread));
       if (after === undefined || page.length < pageSize || (!newest && !inTime(after))) return;
     }
   }
@@ -245,24 +309,24 @@ export class ThreadIndex {
    * A thread's current state and its tags; "headless" if it has no checkpoint.
    * @throws StratigraphError "CORRUPT" if its own fields are damaged
    */
-  async #look(threadId: string, { headTerms }: ThreadQuery = {}): Promise<Looked> {
-    const fields = ["id", "rev", "h", "evi", "nh", "dead", "at", "g", "n"];
+  async #look(threadId: string, { headTerms, status }: ThreadQuery = {}): Promise<Looked> {
+    const fields = ["id", "rev", "h", "evi", "nh", "dead", "at", "g", "n", "q"];
     const [key] = this.#keys.thread(threadId);
-    const [id, revision, head, evicted, heads, dead, at, tags, records] = (await this.#connection.command(
-      "HMGET",
-      key,
-      ...fields,
-    )) as (Buffer | null)[];
+    const [id, revision, head, evicted, heads, dead, at, tags, records, kept] =
+      (await this.#connection.command("HMGET", key, ...fields)) as (Buffer | null)[];
     const wrong = wrongIn(threadId, { id, revision, head, heads, dead, records });
     if (wrong !== undefined) throw corruptThread(threadId, wrong);
     if (id === null || dead?.toString() === "1") return "gone";
     if (!heads || heads.toString() === "0") return "headless";
+    const [of, letter] = String(kept ?? "").split(":");
+    const stands = status === undefined || of !== String(revision) ? undefined : statusOfLetter(letter);
     const info: ThreadInfo = {
       threadId,
       revision: Number(revision),
       head: head ? decodeId(head) : undefined,
       evicted: evicted?.toString() === "1",
       writtenAtMs: Number(at ?? 0),
+      ...(stands === undefined ? {} : { status: stands }),
     };
     if (headTerms === undefined || info.head === undefined) return { info, tags: tagsIn(tags) };
     const recordKey = Buffer.from(encodeCheckpointKey("", info.head));
@@ -278,13 +342,21 @@ export class ThreadIndex {
     return Number(await this.#connection.run("unindex", [this.#keys.threads], args));
   }
 
-  async #page(newest: boolean, max: number | "", after: IndexedThread | undefined): Promise<IndexedThread[]> {
+  async #page(
+    newest: boolean,
+    max: number | "",
+    after: IndexedThread | undefined,
+    key = this.#keys.threads,
+  ): Promise<IndexedThread[]> {
     const cursor = after === undefined ? ["", ""] : [encodeId(after.threadId), after.writtenAtMs];
     const args = [newest ? 1 : 0, max, pageSize, ...cursor];
-    const flat = (await this.#connection.run("threadPage", [this.#keys.threads], args)) as Buffer[];
+    const flat = (await this.#connection.run("threadPage", [key], args)) as Buffer[];
     const threads: IndexedThread[] = [];
     for (let i = 0; i < flat.length; i += 2) {
-      threads.push({ threadId: decodeId(flat[i]!), writtenAtMs: Number(String(flat[i + 1])) });
+      threads.push({
+        threadId: flat[i]!.equals(wholeBytes) ? wholeMark : decodeId(flat[i]!),
+        writtenAtMs: Number(String(flat[i + 1])),
+      });
     }
     return threads;
   }
@@ -294,6 +366,12 @@ export class ThreadIndex {
    * is called for each name that is added. It keeps the names of expired threads below about half of all names.
    */
   async #sample(): Promise<void> {
+    const open = (await this.#connection.command("ZRANDMEMBER", this.#keys.open, 2)) as Buffer[];
+    for (const member of open)
+      if (!member.equals(wholeBytes)) {
+        const [threadKey] = this.#keys.thread(decodeId(member));
+        if ((await this.#connection.command("EXISTS", threadKey)) === 0) await this.#leave(decodeId(member));
+      }
     const key = this.#keys.threads;
     const picked = (await this.#connection.command("ZRANDMEMBER", key, 2)) as Buffer[];
     for (const member of picked) {

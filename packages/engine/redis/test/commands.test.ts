@@ -1,6 +1,7 @@
 import { Redis } from "ioredis";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { startRedis } from "../../../../test/servers/redis.ts";
+import { statusTerms } from "@stratigraph/core/internal";
 import { RedisSaver } from "../src/index.ts";
 
 // A server of its own: Redis counts every command that it ran, those of scripts too.
@@ -85,7 +86,62 @@ test("names of threads that expired are looked for when a thread begins, and not
         at = await saver.put(at, emptyCheckpoint(), { source: "loop", step, parents: {} }, {});
     }
     const [, calls] = /cmdstat_zrandmember:calls=(\d+)/.exec(await client.info("commandstats"))!;
-    expect(calls).toBe("2");
+    // Per thread, two names of the index of all threads, and two of that of open ones.
+    expect(calls).toBe("4");
+  } finally {
+    await saver.end();
+    client.disconnect();
+    await server.stop();
+  }
+});
+
+test("threads that wait come from an index of the open ones, once every thread was looked at", async () => {
+  const server = await startRedis();
+  const client = new Redis(server.url);
+  const saver = new RedisSaver({ client });
+  const looks = async () =>
+    Number(/cmdstat_hmget:calls=(\d+)/.exec(await client.info("commandstats"))?.[1] ?? 0);
+  const waiting = async () => {
+    const before = await looks();
+    const { threads } = await saver.listThreads({ status: "waiting" });
+    return { ids: threads.map(({ threadId }) => threadId).toSorted(), looked: (await looks()) - before };
+  };
+  try {
+    for (let n = 0; n < 60; n += 1) {
+      const at = { configurable: { thread_id: `t${n}`, checkpoint_ns: "" } };
+      const put = await saver.put(at, emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {});
+      if (n % 30 === 0) await saver.putWrites(put, [["__interrupt__", { value: "?" }]], "task");
+    }
+    // As threads of an older version: the index doesn't know them.
+    await client.unlink("stratigraph:open");
+    await client.hdel("stratigraph:t:{t30}", "q");
+    const first = await waiting();
+    expect(first.ids).toEqual(["t0", "t30"]);
+    expect(first.looked).toBeGreaterThanOrEqual(60);
+    await saver.maintain();
+    for (let n = 0; n < 60; n += 1) if (n % 30 !== 0) await saver.deleteThread(`t${n}`);
+    for (let n = 100; n < 160; n += 1) {
+      const at = { configurable: { thread_id: `t${n}`, checkpoint_ns: "" } };
+      const { tier } = saver;
+      await tier.append({
+        threadId: at.configurable.thread_id,
+        records: [
+          {
+            threadId: at.configurable.thread_id,
+            namespace: "",
+            checkpointId: "c",
+            terms: [statusTerms.idle],
+            blobs: [],
+            body: Buffer.from("b"),
+          },
+        ],
+        blobs: [],
+        heads: [{ namespace: "", to: "c", expected: [] }],
+        onConflict: "refuse",
+      });
+    }
+    // 62 threads, 60 of which are idle.
+    expect(await waiting()).toEqual({ ids: ["t0", "t30"], looked: 2 });
   } finally {
     await saver.end();
     client.disconnect();

@@ -16,7 +16,7 @@ testTier(
       close: async () => client.disconnect(),
     };
   },
-  { requires: ["deleteUnchanged", "inspect", "tags", "locks"] },
+  { requires: ["deleteUnchanged", "inspect", "tags", "status", "locks"] },
 );
 
 testTier(
@@ -37,5 +37,5 @@ testTier(
       },
     };
   },
-  { requires: ["tags"], ...sparser },
+  { requires: ["tags", "status"], ...sparser },
 );

@@ -236,12 +236,12 @@ describe("calls", () => {
     sent.length = 0;
     expect(await cost(counted.peek(root("calls")))).toBe("EVALSHA");
     expect(await cost(counted.read(root("calls")))).toBe("EVALSHA");
-    expect(await cost(counted.appendWrites(batch))).toMatch(/^EVALSHA( ZADD)?$/);
+    expect(await cost(counted.appendWrites(batch))).toMatch(/^EVALSHA( ZADD){0,2}$/);
     const appends = [];
     for (let n = 1; n < 20; n += 1)
       appends.push(await cost(counted.append(put("calls", `c${n + 1}`, `c${n}`))));
     expect(appends.filter((commands) => commands === "EVALSHA").length).toBeGreaterThan(10);
-    expect(appends.filter((commands) => !/^EVALSHA( ZADD)?$/.test(commands))).toEqual([]);
+    expect(appends.filter((commands) => !/^EVALSHA( ZADD){0,2}$/.test(commands))).toEqual([]);
   });
 
   test("large blobs come straight, not through the script", async () => {

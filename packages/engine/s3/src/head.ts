@@ -3,6 +3,7 @@ import type { ThreadTag } from "@stratigraph/core/tier";
 import { compress, decompress } from "./brotli.ts";
 import { entriesFromJson, entriesToJson, type Entries, type EntriesJson } from "./entries.ts";
 import type { PackRef } from "./packFile.ts";
+import type { Standing } from "./standing.ts";
 
 /** The first bytes of a head. They are followed by the SHA-256 of the rest. */
 const magic = Buffer.from("SGHEAD1\n");
@@ -26,6 +27,8 @@ export interface Head {
   readonly evicted: boolean;
   /** Absent if the thread has no tags. Older versions of this package keep them unchanged. */
   readonly tags?: readonly ThreadTag[] | undefined;
+  /** How the thread stands; absent if a version before it wrote the head. */
+  readonly standing?: Standing | undefined;
   /** The id of the newest checkpoint, by namespace. */
   readonly heads: ReadonlyMap<string, string>;
   /** Oldest first. Entries of later packs replace those of earlier ones. */

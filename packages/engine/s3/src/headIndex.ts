@@ -1,10 +1,11 @@
-import { StratigraphError, type ThreadInfo } from "@stratigraph/core";
+import { StratigraphError, type ThreadInfo, type ThreadStatus } from "@stratigraph/core";
 import { remembering } from "@stratigraph/core/internal";
 import { tagKey, type ThreadQuery } from "@stratigraph/core/tier";
 import { corruptThread } from "./corruptThread.ts";
 import { decodeHead } from "./head.ts";
 import { DamagedObject } from "./objectErrors.ts";
 import type { ListedObject, ObjectStore } from "./objectStore.ts";
+import { statusIn } from "./standing.ts";
 import { headKey, threadOfPrefix } from "./threadKey.ts";
 
 /** How many heads are read ahead when all threads are listed. */
@@ -18,6 +19,7 @@ interface IndexedHead {
   readonly version: string;
   /** Undefined if the thread has no checkpoint. */
   readonly info: ThreadInfo | undefined;
+  readonly status?: ThreadStatus | undefined;
   /** Keys made by `tagKey`. */
   readonly tags: ReadonlySet<string>;
 }
@@ -47,10 +49,11 @@ export class HeadIndex {
       const indexed = await Promise.all(
         heads.slice(at, at + headsAhead).map((head) => this.#headOr(head, query.onDamaged)),
       );
-      for (const { info, tags } of indexed) {
+      for (const { info, tags, status } of indexed) {
         if (info === undefined || (query.includeEvicted === false && info.evicted)) continue;
         if (query.tags?.every((tag) => tags.has(tagKey(tag))) === false) continue;
-        yield info;
+        if (query.status !== undefined && status !== undefined && status !== query.status) continue;
+        yield query.status === undefined || status === undefined ? info : { ...info, status };
         left -= 1;
         if (left <= 0) return;
       }
@@ -117,7 +120,8 @@ export class HeadIndex {
       heads.size === 0
         ? undefined
         : { threadId, revision, head: heads.get(""), writtenAtMs: listed.modifiedMs, evicted };
-    const indexed = { version: listed.version, info, tags: new Set(tags.map(tagKey)) };
+    const status = statusIn(head);
+    const indexed = { version: listed.version, info, status, tags: new Set(tags.map(tagKey)) };
     this.#indexed.set(listed.key, indexed);
     return indexed;
   }

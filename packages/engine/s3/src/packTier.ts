@@ -1,5 +1,5 @@
 // long file: every method of the contract over one head per thread; what can be separated is in other files
-import { InvalidOptionError, type ThreadInfo, type Tier } from "@stratigraph/core";
+import { InvalidOptionError, type ThreadInfo, type ThreadStatus, type Tier } from "@stratigraph/core";
 import {
   appendTraffic,
   peekTraffic,
@@ -42,6 +42,7 @@ import {
   type ThreadInspection,
   type ThreadInspector,
   type ThreadQuery,
+  type StatusKeeper,
   type ThreadTag,
   type ThreadTagger,
   type UnchangedDeleter,
@@ -54,6 +55,7 @@ import { Leases } from "./leases.ts";
 import { lostHeads } from "./lostHeads.ts";
 import type { ObjectStore } from "./objectStore.ts";
 import { OrphanSweep } from "./orphanSweep.ts";
+import { withStatus } from "./standing.ts";
 import { appended, emptied, withBytes, without, withTags, withWrites } from "./threadChanges.ts";
 import { ThreadStore, type Change, type ChangeOptions } from "./threadStore.ts";
 import { closureOf, neededBy, type ThreadView } from "./threadView.ts";
@@ -83,6 +85,7 @@ export class PackTier
     KeyCheckKeeper,
     LeaseKeeper,
     LeftoverFinder,
+    StatusKeeper,
     Sweeper,
     ThreadInspector,
     ThreadTagger,
@@ -269,6 +272,18 @@ export class PackTier
         ...(kept.length === before.length ? {} : { next: withTags(view, kept) }),
       };
     });
+  }
+
+  async noteStatus(threadId: string, revision: number, status: ThreadStatus): Promise<boolean> {
+    return await this.#change(
+      "noteStatus",
+      threadId,
+      (view) => {
+        if (view.head.revision === 0 || view.head.revision !== revision) return { result: false };
+        return { next: withStatus(view, status), result: true };
+      },
+      { headOnly: true },
+    );
   }
 
   async threadTags(threadId: string): Promise<readonly ThreadTag[]> {

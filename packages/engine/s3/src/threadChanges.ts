@@ -18,6 +18,7 @@ import {
 } from "@stratigraph/core/tier";
 import type { Head } from "./head.ts";
 import type { BlobEntry, RecordEntry, WritesEntry } from "./entries.ts";
+import { statusIn, withStanding } from "./standing.ts";
 import type { ThreadView } from "./threadView.ts";
 
 /** A view that can be modified. */
@@ -75,7 +76,7 @@ export function appended(view: ThreadView, request: AppendRequest): { next: Thre
     moved,
   }));
   return {
-    next: { ...draft, etag: view.etag },
+    next: withStanding(view, { ...draft, etag: view.etag }),
     result: { revision: draft.head.revision, heads: outcome },
   };
 }
@@ -86,7 +87,7 @@ export function withWrites(view: ThreadView, request: AppendWritesRequest): Thre
   const draft = draftOf(view);
   addBlobs(draft, request.newBlobs);
   addWrites(draft, request);
-  return { ...draft, etag: view.etag };
+  return withStanding(view, { ...draft, etag: view.etag }, request);
 }
 
 /** The thread without some checkpoints. */
@@ -105,7 +106,7 @@ export function without(view: ThreadView, request: RemoveRequest): ThreadView {
     else heads.set(namespace, to);
   }
   draft.head = { ...draft.head, heads, removedAt: draft.head.revision };
-  return { ...draft, etag: view.etag };
+  return withStanding(view, { ...draft, etag: view.etag });
 }
 
 /** The thread with some bytes replaced. */
@@ -125,7 +126,7 @@ export function withBytes(view: ThreadView, { records, writes, blobs }: ReplaceB
     const entry = draft.blobs.get(hash);
     if (entry !== undefined) draft.blobs.set(hash, { ...entry, size: bytes.length, place: bytes });
   }
-  return { ...draft, etag: view.etag };
+  return withStanding(view, { ...draft, etag: view.etag });
 }
 
 /** The thread without its contents. An evicted thread keeps its heads; of a deleted one only a tombstone is left. */
@@ -135,7 +136,9 @@ export function emptied(view: ThreadView, how: "evicted" | "deleted"): ThreadVie
   records.clear();
   writes.clear();
   const { revision } = head;
-  const bare: Head = { ...head, packs: [], removedAt: revision };
+  const status = how === "evicted" ? statusIn(view.head) : undefined;
+  const standing = status === undefined ? undefined : { revision, status, outcomes: [] };
+  const bare: Head = { ...head, packs: [], removedAt: revision, standing };
   const next: Head =
     how === "evicted"
       ? { ...bare, evicted: true }

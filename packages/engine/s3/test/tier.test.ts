@@ -15,7 +15,7 @@ if (allRounds)
       const open = () => s3({ client, bucket });
       return { tier: open(), reopen: async () => open(), close };
     },
-    { requires: ["tags", "leases", "deleteUnchanged"], ...sparser },
+    { requires: ["tags", "status", "leases", "deleteUnchanged"], ...sparser },
   );
 
 testTier(
@@ -34,5 +34,5 @@ testTier(
     };
   },
   // A tag is looked for among all threads, so that each of these ids costs the folder as many files as there are ids.
-  { requires: ["tags", "leases", "deleteUnchanged"], every: inRounds({ few: 4, all: 2, soak: 1 }) },
+  { requires: ["tags", "status", "leases", "deleteUnchanged"], every: inRounds({ few: 4, all: 2, soak: 1 }) },
 );

@@ -1,8 +1,8 @@
+import { outcomeLetters } from "@stratigraph/core/internal";
 import { neededBlobs, type AppendRequest } from "@stratigraph/core/tier";
 import { BinaryArgument } from "../wire/binaryArgument.ts";
 import { hashesText, hashText } from "../wire/hex.ts";
 import { keyText, longIdText } from "../wire/keys.ts";
-import { outcomeLetters } from "../wire/statusLetters.ts";
 import type { PendingAppend } from "./pendingAppend.ts";
 
 /**

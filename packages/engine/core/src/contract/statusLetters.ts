@@ -1,7 +1,6 @@
-import type { ThreadStatus } from "@stratigraph/core";
-import type { WritesOutcome } from "@stratigraph/core/tier";
+import type { ThreadStatus, WritesOutcome } from "./threadStatus.ts";
 
-/** What threads.status has for each status. */
+/** How tiers store each status. */
 export const statusLetters: Readonly<Record<ThreadStatus, string>> = {
   waiting: "w",
   failed: "f",
@@ -9,7 +8,7 @@ export const statusLetters: Readonly<Record<ThreadStatus, string>> = {
   idle: "i",
 };
 
-/** What writes.outcome has for each outcome. */
+/** How tiers store each outcome. */
 export const outcomeLetters: Readonly<Record<WritesOutcome, string>> = {
   waiting: "w",
   failed: "f",
@@ -24,6 +23,6 @@ const statuses = new Map(
 );
 
 /** The status that a letter stands for. Undefined for null, and for a letter of a newer version. */
-export function statusOf(letter: unknown): ThreadStatus | undefined {
+export function statusOfLetter(letter: unknown): ThreadStatus | undefined {
   return statuses.get(String(letter));
 }
