@@ -165,11 +165,11 @@ export const redisMutants: readonly Mutant[] = [
     what: "a copy is there before the index of tags names it: a deletion by tag misses it",
     file: "packages/engine/redis/src/redisTier.ts",
     find: `      await this.#index.tags.add(targetId, tags);
-      const due = await copyThread(context, sourceId, targetId);
-      if (due === undefined) return false;
+      const copied = await copyThread(context, sourceId, targetId);
+      if (copied === undefined) return false;
 `,
-    replace: `      const due = await copyThread(context, sourceId, targetId);
-      if (due === undefined) return false;
+    replace: `      const copied = await copyThread(context, sourceId, targetId);
+      if (copied === undefined) return false;
       await this.#index.tags.add(targetId, tags);
 `,
     tests: ["packages/engine/redis/test/indexes.test.ts"],
@@ -370,8 +370,8 @@ export const redisMutants: readonly Mutant[] = [
     kind: "fault",
     what: "a prune doesn't look whether the thread was written to since",
     file: "packages/engine/redis/lua/remove.lua",
-    find: "if not meta.exists or meta.rev ~= revision then return 0 end",
-    replace: "if not meta.exists then return 0 end",
+    find: 'if not meta.exists or meta.rev ~= revision then return "0" end',
+    replace: 'if not meta.exists then return "0" end',
     tests: ["packages/engine/redis/test/contract.test.ts"],
     name: "redis remove",
   },

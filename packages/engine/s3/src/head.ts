@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
+import type { ThreadStatus } from "@stratigraph/core";
 import type { ThreadTag } from "@stratigraph/core/tier";
 import { compress, decompress } from "./brotli.ts";
 import { entriesFromJson, entriesToJson, type Entries, type EntriesJson } from "./entries.ts";
 import type { PackRef } from "./packFile.ts";
-import type { Standing } from "./standing.ts";
 
 /** The first bytes of a head. They are followed by the SHA-256 of the rest. */
 const magic = Buffer.from("SGHEAD1\n");
@@ -14,6 +14,19 @@ const quality = 4;
 
 /** The largest head that is read, in bytes after decompression: far larger than any that is written. */
 const largest = 256 << 20;
+
+/** How a thread stands, as its head object says it. */
+export interface Standing {
+  /** The revision that this is of. Of another one it says nothing: an older version of this package wrote since. */
+  readonly revision: number;
+  /** Absent if it isn't known. */
+  readonly status?: ThreadStatus | undefined;
+  /** What the batches of pending writes of root checkpoints say of their tasks, oldest first. */
+  readonly outcomes: readonly (readonly [
+    checkpointId: string,
+    batches: readonly (readonly [task: string, outcome: string])[],
+  ])[];
+}
 
 /** A thread's head object, the only one of its objects that changes. */
 export interface Head {

@@ -1,24 +1,11 @@
 import type { ThreadStatus } from "@stratigraph/core";
 import { statusFrom, type TaskOutcome } from "@stratigraph/core/internal";
 import { checkpointKey, type AppendWritesRequest } from "@stratigraph/core/tier";
-import type { Head } from "./head.ts";
+import type { Head, Standing } from "./head.ts";
 import type { ThreadView } from "./threadView.ts";
 
 /** How many root checkpoints' outcomes a head has at most: its own, and those that pending writes came to before they are the head. */
 const mostCheckpoints = 4;
-
-/** How a thread stands, as its head object says it. */
-export interface Standing {
-  /** The revision that this is of. Of another one it says nothing: an older version of this package wrote since. */
-  readonly revision: number;
-  /** Absent if it isn't known. */
-  readonly status?: ThreadStatus | undefined;
-  /** What the batches of pending writes of root checkpoints say of their tasks, oldest first. */
-  readonly outcomes: readonly (readonly [
-    checkpointId: string,
-    batches: readonly (readonly [task: string, outcome: string])[],
-  ])[];
-}
 
 /** The status that a head says; undefined if it isn't known. */
 export function statusIn({ standing, revision }: Head): ThreadStatus | undefined {
