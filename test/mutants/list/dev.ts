@@ -203,6 +203,16 @@ export const dev: readonly Mutant[] = [
     name: "may begin anew",
   },
   {
+    id: "dev23",
+    kind: "guard",
+    what: "a search walks over all threads of a storage",
+    file: `${src}/storedThreads.ts`,
+    find: "listed < mostListed && found < enough",
+    replace: "listed < 100 * mostListed && found < enough",
+    tests,
+    name: "a search learns",
+  },
+  {
     id: "dev13",
     kind: "guard",
     what: "the first of a folder's users in this process closes it for the others",

@@ -99,7 +99,7 @@ const ownOps = async (name: string) => {
   const file = await OpsFile.open(folder, api);
   const unawaited = new Unawaited();
   const stored = new StoredThreads(saver, file, new api.FileSystemOps(file), ["agent"], api.logger);
-  return { api, file, folder, ops: durableOps(api, file, stored, unawaited) };
+  return { api, file, folder, stored, ops: durableOps(api, file, stored, unawaited) };
 };
 const opsFile = () => join(project.folder, ".langgraph_api", ".langgraphjs_ops.json");
 
@@ -356,5 +356,30 @@ test("a run that began meanwhile isn't shown as interrupted", async () => {
   };
   await new StoredThreads(saver, file, plain, ["agent"], api.logger).find(thread_id);
   expect(file.data.threads[thread_id]).toMatchObject({ status: "busy", metadata: { graph_id: "agent" } });
+  await file.flush();
+});
+
+test("a search learns of as many threads as it shows, page by page, and of no more than 1,000", async () => {
+  const thread = await ran("one of many");
+  for (let n = 0; n < 230; n++) await saver.copyThread(thread, randomUUID());
+  const { file, stored } = await ownOps("pages");
+  const known = (): number => Object.keys(file.data.threads).length;
+  await stored.search({ limit: 5 });
+  expect(known()).toBe(100);
+  await stored.search({ limit: 50, offset: 150 });
+  expect(known()).toBe(200);
+  await stored.search({ status: "idle" });
+  expect(known()).toBeGreaterThan(230);
+  let pages = 0;
+  const endless = {
+    listThreads: () => {
+      pages += 1;
+      return Promise.resolve({ threads: [], cursor: "more" });
+    },
+  };
+  const { api } = await ownOps("endless");
+  const never = new StoredThreads(endless as never, file, new api.FileSystemOps(file), [], api.logger);
+  await never.search({ status: "idle" });
+  expect(pages).toBe(10);
   await file.flush();
 });
