@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -69,6 +69,7 @@ test("a storage that keeps no caches, and wrong options, are refused by name", a
   const field = (name: string) => ({ code: "INVALID_OPTION", data: { field: name } });
   const folder = await mkdtemp(join(fastFolder(), "stratigraph-cache-"));
   await expect(createCache({ warm: `file:${folder}` })).rejects.toMatchObject(field("cache"));
+  await rm(folder, { recursive: true });
   for (const [name, value] of Object.entries({
     ...{ ttl: "0s", maxEntries: 0, maxBytes: 0, wait: 5, timeout: "0s", name: 1, size: 1 },
   }))
