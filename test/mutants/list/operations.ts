@@ -289,4 +289,13 @@ export const operationsMutants: readonly Mutant[] = [
     replace: '["newest", sample]',
     tests: ["packages/tools/cli/test/operations/doctorGraph.test.ts"],
   },
+  {
+    id: "dg05",
+    kind: "guard",
+    what: "the doctor doesn't judge subgraphs that have a memory of their own",
+    file: "packages/tools/cli/src/operations/graph/judgeThreads.ts",
+    find: 'if (!namespace.includes(":")) return true;',
+    replace: "",
+    tests: ["packages/tools/cli/test/operations/doctorGraph.test.ts"],
+  },
 ];

@@ -207,12 +207,12 @@ describe.each(inRounds({ few: ["memory"], all: ["memory", "PostgreSQL"] }))("%s"
     },
   );
 
-  test("a subgraph is judged while its task waits, and not when it is over", async () => {
+  test("a subgraph is judged while its task waits, and not when it is over, unless it has a memory of its own", async () => {
     const saver = await open();
     const State = Annotation.Root({ say: Annotation<string> });
     // What the subgraph kept for itself; the next version of it keeps nothing.
     const Own = Annotation.Root({ say: Annotation<string>, draft: Annotation<string> });
-    const graphOf = (inner: string, own: typeof Own) =>
+    const graphOf = (inner: string, own: typeof Own, lasts = false) =>
       new StateGraph(State)
         .addNode(
           "agent",
@@ -224,7 +224,7 @@ describe.each(inRounds({ few: ["memory"], all: ["memory", "PostgreSQL"] }))("%s"
             })
             .addEdge(START, "think")
             .addEdge("think", inner as "ask")
-            .compile(),
+            .compile(lasts ? { checkpointer: true } : {}),
         )
         .addEdge(START, "agent")
         .compile({ checkpointer: saver });
@@ -236,6 +236,10 @@ describe.each(inRounds({ few: ["memory"], all: ["memory", "PostgreSQL"] }))("%s"
       "waits agent node ask",
     ]);
     expect(wrong(await told(saver, graphOf("ask", Own)))).toEqual([]);
+    // A subgraph that has a memory of its own is loaded whenever its node runs.
+    await graphOf("ask", Own, true).invoke({ say: "hello" }, on("lasts"));
+    const output = await told(saver, graphOf("ask", State as never, true));
+    expect(wrong(output).filter((line) => line.startsWith("lasts"))).toEqual(["lasts agent channel draft"]);
   });
 
   test("state of an older version is judged as the steps leave it, and that of a newer one is named", async () => {
