@@ -64,7 +64,7 @@ export const stateVersionsMutants: readonly Mutant[] = [
     find: "if (wrapper === undefined) return",
     replace: 'if (wrapper === undefined || wrapper[overwrite] !== "")\n    return',
     tests,
-    name: "Overwrite",
+    name: "a pending Overwrite",
   },
   {
     id: "version07",

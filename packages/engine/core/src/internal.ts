@@ -104,6 +104,8 @@ export { childrenOf, outlineOf, type Node, type Nodes, type Outline } from "./op
 export { promote } from "./operations/promote.ts";
 export { pruneThread } from "./operations/prune.ts";
 export type { DecodedBody, ManifestEntry, Typed, ValueRef } from "./encode/record.ts";
+export { deltaChannelHistory } from "./operations/deltaChannelHistory.ts";
+export { AsStored } from "./stateVersions/stateVersions.ts";
 export { convertCheckpoint } from "./stateVersions/convertCheckpoint.ts";
 export { convertWrites } from "./stateVersions/convertWrites.ts";
 export { rewindMark, rewindTask } from "./operations/rewindMark.ts";

@@ -9,6 +9,7 @@ import {
   Send,
   START,
   StateGraph,
+  StateSchema,
   interrupt,
 } from "@langchain/langgraph";
 import {
@@ -23,6 +24,7 @@ import { redis } from "@stratigraph/redis";
 import { folder } from "@stratigraph/s3";
 import { TieredSaver } from "@stratigraph/tiered";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { fastFolder } from "../../../../test/servers/fastFolder.ts";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import { stateVersions } from "./fixtures/stateVersions.ts";
@@ -377,8 +379,20 @@ describe("state versions", () => {
         .addEdge("a", "b")
         .compile({ checkpointer: saver, ...options });
     await build(memory(tier), "log").invoke({ log: ["in"] }, on);
-    const graph = build(memory(tier, version2({ from: "log", to: "lines" })), "lines");
+    const renamed = version2({ from: "log", to: "lines" });
+    const graph = build(memory(tier, renamed), "lines");
     expect((await graph.getState(on)).next).toEqual(["b"]);
+    const other = { configurable: { thread_id: "u" } };
+    await build(memory(tier), "log").invoke({ log: ["in"] }, other);
+    await build(memory(tier), "log").invoke(null, other);
+    const [before, after] = await Promise.all(
+      [undefined, renamed].map(
+        async (versions) => (await memory(tier, versions).getTuple(other))!.checkpoint,
+      ),
+    );
+    const seen = JSON.stringify(before!.versions_seen);
+    expect(seen).toContain('"log"');
+    expect(after!.versions_seen).toEqual(JSON.parse(seen.replaceAll('"log"', '"lines"')));
     expect(await graph.invoke(null, on)).toEqual({ lines: ["in", "a", "b"] });
   });
 
@@ -585,6 +599,61 @@ describe("state versions", () => {
       ["first", "Eve"],
       ["last", "E"],
     ]);
+  });
+
+  test("a pending Overwrite holds a value, not an update", async () => {
+    const tier = new MemoryTier();
+    await graph1(memory(tier)).invoke({ name: "Ada Lovelace" }, on);
+    const { config } = (await memory(tier).getTuple(on))!;
+    await memory(tier).putWrites(config, [["log", new Overwrite(["x"])]], "task", "");
+    await memory(tier).putWrites(config, [["log", ["y"]]], "other", "");
+    const up = (lines: string[], { kind }: { kind: string }) => [kind, ...lines];
+    const tuple = await memory(tier, version2({ from: "log", to: "lines", up })).getTuple(on);
+    const values = tuple?.pendingWrites?.filter(([task]) => task === "task" || task === "other");
+    expect(values).toEqual([
+      ["other", "lines", ["write", "y"]],
+      ["task", "lines", new Overwrite(["value", "x"])],
+    ]);
+  });
+
+  test("a StateSchema's default begins where a channel was removed and another added", async () => {
+    const tier = new MemoryTier();
+    await graph1(memory(tier)).invoke({ name: "Ada Lovelace" }, on);
+    await graph1(memory(tier)).invoke(new Command({ resume: { text: "yes" } }), on);
+    const State = new StateSchema({
+      name: z.string(),
+      count: z.number(),
+      tags: z.array(z.string()).default(() => ["new"]),
+    });
+    const versions = version2({ from: "log" }, { from: "count", to: "count", up: Number });
+    const graph = new StateGraph(State)
+      .addNode("a", ({ count, tags }) => ({ count: count + 1, tags: [...tags, "a"] }))
+      .addEdge(START, "a")
+      .compile({ checkpointer: memory(tier, versions) });
+    expect(await graph.invoke({ name: "Bob" }, on)).toEqual({ name: "Bob", count: 3, tags: ["new", "a"] });
+  });
+
+  test("pruning keeps what a renamed DeltaChannel is rebuilt from, in a copy, too", async () => {
+    const tier = new MemoryTier();
+    const append = (state: string[], writes: string[][]): string[] => [...state, ...writes.flat()];
+    const build = (saver: TierSaver, channel: "log" | "lines") =>
+      new StateGraph(
+        Annotation.Root({
+          [channel]: () => new DeltaChannel<string[], string[]>(append, { snapshotFrequency: 1000 }),
+        }),
+      )
+        .addNode("a", () => ({ [channel]: ["a"] }))
+        .addEdge(START, "a")
+        .compile({ checkpointer: saver });
+    for (const text of ["1", "2"]) await build(memory(tier), "log").invoke({ log: [text] }, on);
+    const saver = memory(tier, version2({ from: "log", to: "lines" }));
+    await build(saver, "lines").invoke({ lines: ["3"] }, on);
+    await saver.copyThread("t", "copy");
+    await saver.prune(["t"], { strategy: "keep_latest" });
+    for (const thread_id of ["t", "copy"]) {
+      const state = await build(saver, "lines").getState({ configurable: { thread_id } });
+      expect(state.values).toEqual({ lines: ["1", "a", "2", "a", "3", "a"] });
+    }
   });
 
   test("nobody writes on a parent that it can't know", async () => {

@@ -142,7 +142,7 @@ async function editedCheckpoint(
   const next = saver.getNextVersion(
     versions.length === 0 ? undefined : (maxChannelVersion(...versions) as number),
   );
-  const rebuilt = await readDeltaValues(saver, read, deltaChannels(channels, metadata));
+  const rebuilt = await readDeltaValues(saver, read, deltaChannels(channels, metadata), { isCurrent: true });
   const channel_values = { ...parent.channel_values };
   const newVersions: ChannelVersions = {};
   for (const [channel, value] of Object.entries(values)) {

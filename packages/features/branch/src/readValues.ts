@@ -1,6 +1,6 @@
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { StratigraphError, type TierSaver } from "@stratigraph/core";
-import { configOf, isLangGraphChannel } from "@stratigraph/core/internal";
+import { AsStored, configOf, deltaChannelHistory, isLangGraphChannel } from "@stratigraph/core/internal";
 import { deltaChannels, valueless } from "./deltaAncestors.ts";
 import type { ReadPoint } from "./readPoint.ts";
 
@@ -19,15 +19,18 @@ export async function readValues(saver: TierSaver, point: ReadPoint): Promise<Ma
  * here, they are approximated: the last stored value followed by everything written since, where a later item replaces an earlier
  * one of the same id.
  * @param channels default: every channel that may be one
+ * @param how.isCurrent whether the channels are those of the saver's version of the state. Default: those of the checkpoint, as stored
  * @throws CorruptionError
  */
 export async function readDeltaValues(
   saver: TierSaver,
   point: ReadPoint,
   channels: readonly string[] = valueless(point.body),
+  { isCurrent = false }: { readonly isCurrent?: boolean } = {},
 ): Promise<Map<string, unknown>> {
   const values = new Map<string, unknown>();
-  for (const [channel, { seed, writes }] of Object.entries(await historiesOf(saver, point, channels))) {
+  const histories = await historiesOf(saver, point, channels, isCurrent);
+  for (const [channel, { seed, writes }] of Object.entries(histories)) {
     if (writes.length === 0 && seed === undefined) continue;
     const items = [isDeltaSnapshot(seed) ? seed.value : seed, ...writes.map(([, , value]) => value)];
     values.set(channel, added(items.flat().filter((item) => item !== undefined)));
@@ -43,9 +46,16 @@ async function historiesOf(
   saver: TierSaver,
   point: ReadPoint,
   channels: readonly string[],
+  isCurrent: boolean,
 ): Promise<Awaited<ReturnType<TierSaver["getDeltaChannelHistory"]>>> {
+  const { stateVersion } = point.body;
   try {
-    return await saver.getDeltaChannelHistory({ config: configOf(point.at), channels: [...channels] });
+    if (isCurrent || stateVersion === saver.stateVersions.current)
+      return await saver.getDeltaChannelHistory({ config: configOf(point.at), channels: [...channels] });
+    const versions = new AsStored({ current: stateVersion, steps: [] });
+    return await deltaChannelHistory(saver.tier, saver.coder, versions, point.at, channels, () =>
+      Promise.resolve(undefined),
+    );
   } catch (error) {
     if (!StratigraphError.is(error)) throw error;
     const { channels: lost } = error.data as { channels?: readonly string[] };
@@ -55,6 +65,7 @@ async function historiesOf(
       saver,
       point,
       channels.filter((channel) => !lost.includes(channel)),
+      isCurrent,
     );
   }
 }

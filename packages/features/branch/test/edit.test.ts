@@ -104,10 +104,10 @@ test("lanes go on where a page ended", () => {
   }
 });
 
-/** Threads begun under version 1, whose `sum` was text called `total`. */
+/** Threads begun under version 1, whose `sum` was text. */
 const versions = {
   current: 2,
-  steps: [{ to: 2, changes: [{ from: "total", to: "sum", up: (total: string) => Number(total) }] }],
+  steps: [{ to: 2, changes: [{ from: "sum", to: "sum", up: (sum: string) => Number(sum) }] }],
 };
 
 const counting = (saver: TierSaver) =>
@@ -123,11 +123,11 @@ const counting = (saver: TierSaver) =>
 
 async function begunBefore(): Promise<MemoryTier> {
   const tier = new MemoryTier();
-  const old = new StateGraph(Annotation.Root({ total: Annotation<string>, title: Annotation<string> }))
-    .addNode("add", ({ total }) => ({ total: `${total}0` }))
+  const old = new StateGraph(Annotation.Root({ sum: Annotation<string>, title: Annotation<string> }))
+    .addNode("add", ({ sum }) => ({ sum: `${sum}0` }))
     .addEdge(START, "add")
     .compile({ checkpointer: new TierSaver(tier) });
-  await old.invoke({ total: "4", title: "Rome" }, on("t"));
+  await old.invoke({ sum: "4", title: "Rome" }, on("t"));
   return tier;
 }
 

@@ -137,6 +137,13 @@ export class StateVersions {
   }
 }
 
+/** For tools, which show state as it is stored: no value is changed, and no version is unknown. */
+export class AsStored extends StateVersions {
+  override path(): readonly Stage[] {
+    return [];
+  }
+}
+
 function isRename({ from, to, change }: Move): boolean {
   return from.length === 1 && to.length === 1 && change === undefined;
 }

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, Command, interrupt, Send, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
-import { MemorySaver } from "@stratigraph/core";
+import { MemorySaver, TierSaver } from "@stratigraph/core";
 import { expect, test } from "vitest";
 import {
   asking,
@@ -267,4 +267,23 @@ test("a step back from the head, also where a clock was set back and the parent'
     expect(valueOf(shown, "n")).toBe(value);
   }
   await expect(run("show", { at: "ada@head~4" }, testContext(saver))).rejects.toThrow("has no checkpoint");
+});
+
+test("state of any version is shown as it is stored, with its version, and isn't changed by who doesn't know it", async () => {
+  const { tier } = new MemorySaver();
+  const newer = new TierSaver(tier, { stateVersions: { current: 2, steps: [{ to: 2 }] } });
+  await deltaChat(new TierSaver(tier)).invoke({ messages: [human("one", "m1")] }, on("ada"));
+  await deltaChat(newer).invoke({ messages: [human("two", "m2")] }, on("ada"));
+  // Neither the saver's version nor that of the checkpoint below is the head's.
+  const context = testContext(new TierSaver(tier));
+  const shown = await run<Shown & { readonly stateVersion?: number }>("show", { at: "ada" }, context);
+  expect(shown.stateVersion).toBe(2);
+  expect(JSON.stringify(valueOf(shown, "messages"))).toMatch(/one.*two/);
+  expect(rendered("show", shown)).toContain("2 of the state; values are as stored");
+  const { items } = await run<{ items: { stateVersion?: number }[] }>("history", { thread: "ada" }, context);
+  expect(new Set(items.map(({ stateVersion }) => stateVersion))).toEqual(new Set([2, undefined]));
+  await run("diff", { from: "ada@head~2", to: "ada" }, context);
+  await run("verify", { threads: ["ada"] }, context);
+  const setting = run("set", { at: "ada", channel: "messages", value: "[]" }, context);
+  await expect(setting).rejects.toMatchObject({ code: "STATE_VERSION" });
 });

@@ -12,7 +12,7 @@ import { fields, flag } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { addedBytes } from "./addedBytes.ts";
 import { nodesBetween } from "./nodes.ts";
-import { Records, type OpenedRecord } from "./records.ts";
+import { Records, type OpenedRecord, shownVersion } from "./records.ts";
 import { shortIds } from "./shortIds.ts";
 import { tiersHolding } from "./tiersHolding.ts";
 import { waits, waitsAt } from "./waitsAt.ts";
@@ -44,6 +44,10 @@ const item = z.object({
   source: z.string().optional().describe("input, loop, update or fork."),
   nodes: z.array(z.string()).describe("The nodes that ran between its parent and it."),
   run: z.string().optional(),
+  stateVersion: z
+    .number()
+    .optional()
+    .describe("The version of the application's state that it was written under, unless it is 1."),
   ts: z.string().describe("ISO 8601."),
   bytes: z
     .number()
@@ -242,6 +246,7 @@ async function itemOf(
     // If a clock was set back, a parent may be listed above its child, where its lane has already ended.
     drawn: drawn.filter((id) => id < checkpointId),
     nodes: parent === undefined ? [] : await nodesBetween(saver, parent, opened),
+    ...shownVersion(body),
     ts: body.header.ts,
     head: head === checkpointId,
     edited: editedIn(metadata),

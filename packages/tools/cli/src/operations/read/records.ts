@@ -64,6 +64,11 @@ export class Records {
   }
 }
 
+/** The version of the state that a checkpoint was written under, where it has to be told: without versions, all are of 1. */
+export function shownVersion({ stateVersion }: DecodedBody): { readonly stateVersion?: number } {
+  return stateVersion === 1 ? {} : { stateVersion };
+}
+
 /** Decodes a record's header and metadata. @throws CorruptionError */
 export async function openRecord(
   saver: TierSaver,

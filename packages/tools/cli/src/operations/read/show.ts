@@ -12,6 +12,7 @@ import { State } from "../values/state.ts";
 import { clipped, inlineText, valueLines } from "../values/text.ts";
 import { parsedValue, partOf, shownValue, valueView, viewOf, type Shown } from "../values/view.ts";
 import type { ParsedValues } from "../values/parsedValues.ts";
+import { shownVersion } from "./records.ts";
 import { dueNodes } from "./nextNodes.ts";
 import { subagent, subagentLines, subagentsFrom } from "./subagents.ts";
 import { waits, waitsAt } from "./waitsAt.ts";
@@ -33,6 +34,12 @@ const output = z.object({
   head: z.boolean().describe("Whether it is the head of its namespace."),
   lostTo: z.string().optional().describe("The head that it lost a race to."),
   run: z.string().optional().describe("The run that wrote it."),
+  stateVersion: z
+    .number()
+    .optional()
+    .describe(
+      "The version of the application's state that it was written under, unless it is 1. Values are shown as they are stored.",
+    ),
   ts: isoTime,
   step: z.number().optional(),
   source: z.string().optional(),
@@ -113,6 +120,7 @@ export const show = operation({
       head: point.head === point.at.checkpointId,
       lostTo: record.lostTo,
       run: record.runId,
+      ...shownVersion(point.body),
       ts: point.body.header.ts,
       step,
       source,
@@ -172,7 +180,7 @@ function* headLines({
   parent,
   ...rest
 }: Output): Generator<string> {
-  const { ts, step, source, run, next, waits, metadata, writes } = rest;
+  const { ts, step, source, run, stateVersion, next, waits, metadata, writes } = rest;
   const state = head ? "head" : lostTo === undefined ? "" : `side branch, lost to ${lostTo}`;
   const ended = new Set(writes.filter(({ kind }) => kind === "write").map(({ task }) => task));
   const asked = writes.filter(({ kind, task }) => kind === "interrupt" && !ended.has(task)).length;
@@ -185,6 +193,7 @@ function* headLines({
     ["step", `${step ?? "?"}  ${source ?? ""}`],
     ["time", `${timeText(Date.now() - Date.parse(ts))} ago  ${ts}`],
     ["run", run ?? ""],
+    ["version", stateVersion === undefined ? "" : `${stateVersion} of the state; values are as stored`],
     ["next", next.length === 0 ? "nothing" : next.join(", ")],
     [
       "waits",
