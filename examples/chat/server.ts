@@ -9,9 +9,11 @@ import { agent } from "./agent.ts";
 import { passOn } from "./answers.ts";
 
 const { DATABASE_URL = "pglite:.chat", PORT = "0" } = process.env;
+// #region threads
 const checkpointer = await createCheckpointer(DATABASE_URL);
 const threads = createThreads(checkpointer);
 const api = createEmbedServer({ graph: { agent }, checkpointer, threads });
+// #endregion
 
 const { outputFiles } = await build({
   entryPoints: [join(import.meta.dirname, "page/chat.tsx")],
@@ -26,11 +28,13 @@ const app = new Hono()
     c.html('<!doctype html><title>Chat</title><div id="chat"></div><script src="/chat.js"></script>'),
   )
   .get("/chat.js", (c) => c.body(outputFiles[0]!.text, 200, { "content-type": "text/javascript" }))
+  // #region edit
   .post("/edit/:thread/:message", async (c) => {
     const { thread, message } = c.req.param();
-    const { threadId } = await fork(checkpointer, thread, { message, to: crypto.randomUUID() });
+    const { threadId } = await fork(checkpointer, thread, { message });
     return c.json({ threadId });
   })
+  // #endregion
   .mount("/api", (request: Request) => passOn(api, threads, request));
 
 serve({ fetch: app.fetch, port: Number(PORT), hostname: "127.0.0.1" }, ({ port }) => {

@@ -25,6 +25,9 @@ const given: Readonly<Record<string, string>> = {
   createCheckpointer: 'typeof import("stratigraph").createCheckpointer',
   PostgresSaver: 'typeof import("stratigraph").PostgresSaver',
   workspace: 'import("@stratigraph/workspace").Workspace',
+  api: "{ fetch(request: Request): Response | Promise<Response> }",
+  express:
+    '() => { use(path: string, listener: import("node:http").RequestListener): void; listen(port: number): void }',
   handle: "(body: object) => Promise<void>",
   stateVersions: 'NonNullable<import("stratigraph").SaverOptions["stateVersions"]>',
   config: "{ configurable: { thread_id: string } }",
