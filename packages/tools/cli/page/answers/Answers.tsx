@@ -84,7 +84,7 @@ export function Answers({ interrupts, disabled, onAnswer, refused = [] }: Answer
               <Icon name="pause" size={14} />
               <span class="mono">{node}</span> waits for an answer
             </h3>
-            <pre class="answer-question" tabIndex={0} aria-label={`What ${node} asks`}>
+            <pre class="answer-question" role="group" tabIndex={0} aria-label={`What ${node} asks`}>
               {questionOf(value.value)}
             </pre>
             {schemaFault === undefined ? null : (
