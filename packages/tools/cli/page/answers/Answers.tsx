@@ -39,13 +39,16 @@ interface Draft {
  * Questions that wait, and a form to answer them: the one of the question's schema, or else a field for JSON. A question that isn't filled
  * in isn't answered.
  */
-export function Answers({ interrupts, disabled, onAnswer, refused = [] }: AnswersProps): VNode {
+export function Answers({ interrupts, disabled, onAnswer, refused }: AnswersProps): VNode {
   const [drafts, setDrafts] = useState<Readonly<Record<string, Draft>>>({});
   const [showsProblems, setShowsProblems] = useState(false);
+  // What was changed since: the server hasn't seen it.
+  const [outdated, setOutdated] = useState<typeof refused>();
   const draftOf = (question: AskedQuestion): Draft => drafts[question.id] ?? firstDraft(question);
   const change = (question: AskedQuestion, changed: Partial<Draft>): void => {
     const draft = { ...draftOf(question), touched: true, ...changed };
     setDrafts({ ...drafts, [question.id]: draft });
+    setOutdated(refused);
   };
   const isGiven = (question: AskedQuestion): boolean => {
     const { json, touched } = draftOf(question);
@@ -69,7 +72,7 @@ export function Answers({ interrupts, disabled, onAnswer, refused = [] }: Answer
         const { id, node, value, schema, schemaFault } = question;
         const draft = draftOf(question);
         const found = given.find((each) => each.question.id === id)?.problems;
-        const told = refused.filter(
+        const told = (refused === outdated ? [] : (refused ?? [])).filter(
           ({ path }) => path === `resume/${id}` || path.startsWith(`resume/${id}/`),
         );
         const problems = {

@@ -191,9 +191,8 @@ test("a form of one field is the answer itself; hostile and endless schemas have
   const hostile = JSON.parse(
     '{"properties":{"__proto__":{"type":"string"}},"required":["__proto__"]}',
   ) as object;
-  const { answer } = answerFrom(answerForm(hostile), { __proto__: null, ["__proto__"]: "x" }) as {
-    answer: object;
-  };
+  const texts = JSON.parse('{"__proto__":"x"}') as Record<string, string>;
+  const { answer } = answerFrom(answerForm(hostile), texts) as { answer: object };
   expect(Object.getPrototypeOf(answer)).toBe(Object.prototype);
   expect(Object.keys(answer)).toEqual(["__proto__"]);
 });
