@@ -108,4 +108,13 @@ export const answers: readonly Mutant[] = [
     find: "return first === undefined;",
     replace: "return true;",
   },
+  {
+    id: "op30",
+    kind: "guard",
+    what: "an answer to a question that no longer waits becomes the value of the one that does",
+    file: "packages/tools/cli/src/operations/run/interrupts.ts",
+    find: "if (unknown.length > 0) throw notWaiting(threadId, waiting, unknown);",
+    replace: "if (unknown.length > 0) return [];",
+    tests: ["packages/tools/cli/test/operations/run/run.test.ts"],
+  },
 ];

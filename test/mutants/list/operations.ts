@@ -70,15 +70,6 @@ export const operationsMutants: readonly Mutant[] = [
     tests: ["packages/tools/cli/test/operations/delete.test.ts"],
   },
   {
-    id: "op30",
-    kind: "guard",
-    what: "an answer to a question that no longer waits becomes the value of the one that does",
-    file: "packages/tools/cli/src/operations/run/interrupts.ts",
-    find: "if (unknown.length > 0) throw notWaiting(threadId, waiting, unknown);",
-    replace: "if (unknown.length > 0) return [];",
-    tests: ["packages/tools/cli/test/operations/run/run.test.ts"],
-  },
-  {
     id: "op31",
     kind: "guard",
     what: "head~n gives up where a clock was set back and a parent's id sorts before its child's",
