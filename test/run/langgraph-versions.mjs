@@ -37,6 +37,8 @@ const ON_MEMORY = [
 // On servers, in the oldest row and the newest. The journal's tests of createAgent (agents, types) aren't among them: langchain asks for a
 // later LangGraph than the oldest row's.
 const ON_SERVERS = [
+  "packages/features/branch/test/message.test.ts",
+  "packages/features/stratigraph/test/threads.test.ts",
   ...["graphs", "differential", "validation"].flatMap((name) => [
     `packages/engine/postgres/test/${name}.test.ts`,
     `packages/engine/redis/test/${name}.test.ts`,

@@ -4,10 +4,14 @@ import { TieredSaver, boundedMemory } from "@stratigraph/tiered";
 import { fork, forkMany, lineage } from "@stratigraph/branch";
 import { chat, deltaChat, human, on, textOf } from "./support/graphs.ts";
 import { savers } from "./support/savers.ts";
+import { inRounds } from "../../../../test/rounds.ts";
 
 type Graph = ReturnType<typeof chat>;
 
-describe.each(savers)("forks by a message on %s", (_name, open) => {
+// With few rounds on memory alone: what is read, other tests of forks read on PostgreSQL too.
+const tried = inRounds({ few: savers.slice(0, 1), all: savers });
+
+describe.each(tried)("forks by a message on %s", (_name, open) => {
   let saver: TierSaver;
   let close: () => Promise<void>;
   beforeAll(async () => ({ saver, close } = await open()));

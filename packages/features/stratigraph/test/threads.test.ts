@@ -7,6 +7,7 @@ import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { TieredSaver } from "@stratigraph/tiered";
 import { createThreads, fork, PostgresSaver, type CreateThreadsOptions, type Threads } from "stratigraph";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { inRounds } from "../../../../test/rounds.ts";
 import { waitUntil } from "../../../../test/servers/process.ts";
 import { freshDatabase } from "../../../../test/servers/shared.ts";
 
@@ -59,7 +60,9 @@ async function all(threads: Threads, more: object = {}) {
   return found;
 }
 
-describe.each(["MemoryTier", "PostgreSQL"])("threads of LangGraph's embed server on %s", (name) => {
+const storages = inRounds({ few: ["MemoryTier"], all: ["MemoryTier", "PostgreSQL"] });
+
+describe.each(storages)("threads of LangGraph's embed server on %s", (name) => {
   let open: (options?: { threadTags?: string[] }) => TierSaver;
   let close: () => Promise<void>;
   beforeAll(async () => {
