@@ -45,6 +45,7 @@ const ON_SERVERS = [
   ]),
   "packages/engine/tiered/test/differential.test.ts",
   "packages/engine/tiered/test/stacks/graphs.test.ts",
+  "packages/engine/tiered/test/stateVersions.test.ts",
   "packages/features/journal/test/stateGraphs.test.ts",
   "packages/features/journal/test/functional.test.ts",
   "packages/features/journal/test/named.test.ts",
