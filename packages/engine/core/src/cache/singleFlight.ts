@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { inParallel } from "../contract/inParallel.ts";
 import { Waiters } from "../contract/waiters.ts";
+import { currentRun, watchRuns, type CachedRun } from "./cachedRun.ts";
 import type { CacheLayer } from "./cacheLayer.ts";
 
 /** How long after one look at a value that another process computes the next one comes, in milliseconds; it grows up to the second. */
@@ -14,12 +15,13 @@ export type Asker = readonly string[];
 interface Claim {
   readonly holder: string;
   readonly untilMs: number;
+  readonly run: CachedRun | undefined;
 }
 
 /**
  * Has one of many that ask for a missing value compute it, while the others wait: by a lease per value, so in other processes too. LangGraph
- * doesn't say when a computation fails, so every lease ends by itself. Nobody waits while holding a lease, so no two wait for each other:
- * one that needs several values claims all of them or none.
+ * doesn't say when a computation fails: the run's checkpointer does if it is one of ours, and every lease ends by itself. Nobody waits while
+ * holding a lease, so no two wait for each other: one that needs several values claims all of them or none.
  */
 export class SingleFlight {
   readonly #layer: CacheLayer;
@@ -37,6 +39,7 @@ export class SingleFlight {
   constructor(layer: CacheLayer, waitMs: number) {
     this.#layer = layer;
     this.#waitMs = waitMs;
+    watchRuns();
   }
 
   /** Whether one of these tasks is computing: its run must not wait for another, which may wait for it. */
@@ -88,14 +91,20 @@ export class SingleFlight {
     computed.set(id, claim);
     this.#tasks.set(asker, computed);
     this.#forgotten.register(asker, [id, claim]);
+    claim.run?.releases.set(claim, () => void this.#release(id, claim));
   }
 
   /** @param any whether to claim those that nobody has, if others have some @returns what was claimed; an id: another has it, and nothing was claimed */
   async #claimAll(ids: readonly string[], any: boolean): Promise<ReadonlyMap<string, Claim> | string> {
     const claimed = new Map<string, Claim>();
+    const run = currentRun();
     let refused: string | undefined;
     const claim = async (id: string): Promise<void> => {
-      const mine = { holder: randomUUID(), untilMs: performance.now() + this.#waitMs };
+      const before = this.#claims.get(id);
+      // An earlier run of the same thread has ended, without a result: the thread would wait for itself.
+      if (run !== undefined && before?.run?.threadId === run.threadId && before.run !== run)
+        await this.#release(id, before);
+      const mine = { holder: randomUUID(), untilMs: performance.now() + this.#waitMs, run };
       const given = await this.#layer.lease(id, mine.holder, this.#waitMs);
       if (given === false) refused ??= id;
       if (given !== true) return;
@@ -113,6 +122,7 @@ export class SingleFlight {
   async #release(id: string, claim: Claim): Promise<void> {
     if (this.#claims.get(id) !== claim) return;
     this.#claims.delete(id);
+    claim.run?.releases.delete(claim);
     await this.#layer.lease(id, claim.holder, 0);
     this.#waiters.wake(id);
   }

@@ -1,6 +1,12 @@
 // long file: one class has to have every method that LangGraph and users call; each of them is short
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { BaseCheckpointSaver, TASKS, maxChannelVersion } from "@langchain/langgraph-checkpoint";
+import {
+  BaseCheckpointSaver,
+  ERROR,
+  INTERRUPT,
+  TASKS,
+  maxChannelVersion,
+} from "@langchain/langgraph-checkpoint";
 import type {
   ChannelVersions,
   Checkpoint,
@@ -58,6 +64,7 @@ import { convertWrites } from "../stateVersions/convertWrites.ts";
 import type { StateVersions } from "../stateVersions/stateVersions.ts";
 import { tellOfLostRace } from "./lostRace.ts";
 import { keepsItems } from "../contract/items.ts";
+import { beginsRun, stopsComputing } from "../cache/cachedRun.ts";
 import { cacheOptionNames, resolveCacheOptions, type CacheOptions } from "../cache/cacheOptions.ts";
 import { cachesOf, TierCache } from "../cache/tierCache.ts";
 import { ItemCoder } from "../items/itemCoder.ts";
@@ -283,7 +290,9 @@ export class TierSaver extends BaseCheckpointSaver {
    * "STATE_STEP_FAILED" if its state can't become that of {@link SaverOptions.stateVersions}
    */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-    return await operation("getTuple", aboutConfig(config), async (notes) => {
+    const about = aboutConfig(config);
+    beginsRun(about.threadId, about.namespace);
+    return await operation("getTuple", about, async (notes) => {
       const tuple = await this.#getTuple(config, notes);
       if (notes === undefined) return tuple;
       notes.checkpointId = tuple?.checkpoint.id;
@@ -424,6 +433,7 @@ export class TierSaver extends BaseCheckpointSaver {
     const at: Address = { ...namespaceOf(config), checkpointId };
     checkWrites(writes, taskId, taskPath);
     if (writes.length === 0) return;
+    if (writes.some(([channel]) => channel === INTERRUPT || channel === ERROR)) stopsComputing();
     // Capture the values before anything is awaited, because a graph may change in place what it wrote.
     const batchId = this.#writers.nextBatchId(config, at, taskId);
     const omitted = this.#bestEffort.omitted(at, writes);

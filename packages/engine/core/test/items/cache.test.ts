@@ -1,5 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { expect, test, vi } from "vitest";
+import { randomBytes, randomUUID } from "node:crypto";
+import { Annotation, Command, interrupt, Send, START, StateGraph } from "@langchain/langgraph";
+import { describe, expect, test, vi } from "vitest";
 import { testCache } from "../../../../tools/testing/src/store/testCache.ts";
 import { tracedWhile } from "../../../../../test/tracedWhile.ts";
 import { resolveCacheOptions } from "../../src/cache/cacheOptions.ts";
@@ -121,4 +122,111 @@ test("a nearer storage isn't filled with what was cleared meanwhile", async () =
   };
   expect(await fill(true)).toEqual([]);
   expect(await fill(false)).toEqual([{ key, value: "old" }]);
+});
+
+describe("a run with a checkpointer that stopped keeps nobody waiting", () => {
+  const tier = new MemoryTier();
+  const saver = new TierSaver(tier);
+  const Asked = Annotation.Root({
+    topic: Annotation<string>,
+    said: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+  });
+  const cached = { cachePolicy: true } as const;
+
+  /** A graph whose only node is cached, and what starts it on a new thread. Without a way out, all wait for an hour. */
+  function on(
+    saver: TierSaver,
+    name: string,
+    node: (topic: string, signal?: AbortSignal) => unknown,
+    nested = false,
+  ) {
+    const inner = new StateGraph(Asked)
+      .addNode("ask", async ({ topic }, { signal }) => ({ said: [await node(topic, signal)] }), cached)
+      .addEdge(START, "ask");
+    const cache = saver.cache({ name, wait: "1h" });
+    const graph = nested
+      ? new StateGraph(Asked)
+          .addNode("agent", inner.compile({ cache }), cached)
+          .addEdge(START, "agent")
+          .compile({ checkpointer: saver, cache })
+      : inner.compile({ checkpointer: saver, cache });
+    const configurable = { thread_id: randomUUID() };
+    return {
+      run: (input: unknown, options: object = {}) =>
+        graph.invoke(input as never, { configurable, ...options }) as Promise<{ said: string[] }>,
+    };
+  }
+
+  test.each([
+    ["a node", false, "async"],
+    ["a cached subgraph", true, "async"],
+    ["a node whose run stores nothing before its end", false, "exit"],
+  ] as const)("a question in %s, its answer, and others that ask", async (_, nested, durability) => {
+    const name = randomUUID();
+    const ask = (): unknown => interrupt("really?");
+    const one = on(saver, name, ask, nested);
+    await one.run({ topic: "tea" }, { durability });
+    if (durability !== "exit") {
+      const asked = await on(new TierSaver(tier), name, ask, nested).run({ topic: "tea" });
+      expect(asked).toHaveProperty("__interrupt__");
+    }
+    expect((await one.run(new Command({ resume: "yes" }), { durability })).said).toEqual(["yes"]);
+    expect((await on(saver, name, ask, nested).run({ topic: "tea" })).said, "it is cached").toEqual(["yes"]);
+  });
+
+  test("a node that threw, and one that was aborted, started again", async () => {
+    let times = 0;
+    const failing = on(saver, randomUUID(), () => {
+      times += 1;
+      if (times === 1) throw new Error("down");
+      return "up";
+    });
+    await expect(failing.run({ topic: "tea" })).rejects.toThrow("down");
+    expect((await failing.run(null)).said).toEqual(["up"]);
+
+    const stop = new AbortController();
+    const stopped = on(saver, randomUUID(), async (_, signal) => {
+      if (stop.signal.aborted) return "again";
+      stop.abort();
+      await new Promise((_resolve, reject) => signal!.addEventListener("abort", reject));
+      return "never";
+    });
+    await expect(stopped.run({ topic: "tea" }, { signal: stop.signal })).rejects.toThrow();
+    expect((await stopped.run({ topic: "tea" })).said).toEqual(["again"]);
+  });
+
+  test("branches of one run still wait for each other's value", async () => {
+    let ran = 0;
+    const cache = saver.cache({ name: randomUUID(), wait: "1h" });
+    let computing!: () => void;
+    const computes = new Promise<void>((resolve) => (computing = resolve));
+    let asked = 0;
+    const get = cache.get.bind(cache);
+    cache.get = async (keys) => {
+      asked += 1;
+      return await get(keys);
+    };
+    const search = new StateGraph(Asked)
+      .addNode(
+        "search",
+        async () => {
+          ran += 1;
+          computing();
+          await vi.waitUntil(() => asked === 3);
+          return { said: [String(ran)] };
+        },
+        cached,
+      )
+      .addEdge(START, "search")
+      .compile({ cache });
+    const graph = new StateGraph(Asked)
+      .addNode("branch", async ({ topic }: typeof Asked.State) => {
+        if (topic !== "1") await computes;
+        return { said: (await search.invoke({ topic: "tea" })).said };
+      })
+      .addConditionalEdges(START, () => ["1", "2", "3"].map((topic) => new Send("branch", { topic })))
+      .compile({ checkpointer: saver, cache });
+    const { said } = await graph.invoke({ topic: "" }, { configurable: { thread_id: randomUUID() } });
+    expect(said).toEqual(["1", "1", "1"]);
+  });
 });
