@@ -12,6 +12,9 @@ import { CacheLayer } from "./cacheLayer.ts";
 import type { ResolvedCacheOptions } from "./cacheOptions.ts";
 import { SingleFlight, type Asker } from "./singleFlight.ts";
 
+/** A time to live that is longer than a hundred years is taken as none: storages can't count as far as numbers do. */
+const longestSeconds = 100 * 365 * 24 * 3600;
+
 /** A value that was asked for. */
 interface Asked {
   readonly address: CacheAddress;
@@ -255,7 +258,7 @@ export class TierCache extends BaseCache {
 
   #ttlMs(seconds: number | undefined): number | undefined {
     if (seconds === undefined || seconds === null) return this.#options.ttlMs;
-    if (seconds === Infinity) return undefined;
+    if (seconds > longestSeconds) return undefined;
     if (typeof seconds === "number" && !Number.isNaN(seconds)) return seconds * 1000;
     const error = new InvalidOptionError("ttl", kindOf(seconds), "Pass a number of seconds.");
     this.#trace("unstored", 1, undefined, error);

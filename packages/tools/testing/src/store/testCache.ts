@@ -106,12 +106,13 @@ export function testCache(
     test("a ttl is in seconds; one of 0 or less, or of another kind, removes; the default is for those without", async () => {
       const { cache, other } = await open({ ttl: "40ms", wait: "0s" });
       const key = (n: number): Key => [["a"], String(n)];
-      const keys = [1, 2, 3, 4].map(key);
+      const keys = [1, 2, 3, 4, 5].map(key);
       await cache.set(keys.map((at) => ({ key: at, value: 1, ttl: 1000 })));
       await other.set([
         { key: key(1), value: 2 },
         { key: key(2), value: 2, ttl: 0 },
         { key: key(3), value: 2, ttl: Infinity },
+        { key: key(5), value: 2, ttl: Number.MAX_SAFE_INTEGER },
       ]);
       const refused = await tracedWhile(async () => {
         await other.set([{ key: key(4), value: 2, ttl: "5m" as never }]);
@@ -119,7 +120,7 @@ export function testCache(
       expect(refused).toContainEqual(
         expect.objectContaining({ type: "cache", result: "unstored", error: expect.anything() }),
       );
-      await expect.poll(() => cache.get(keys)).toEqual([{ key: key(3), value: 2 }]);
+      await expect.poll(() => cache.get(keys)).toEqual([3, 5].map((n) => ({ key: key(n), value: 2 })));
     });
 
     test("values come back as they were at the call, whatever they are", async () => {
