@@ -11,6 +11,7 @@ export type { ItemCoder, ItemValue } from "./items/itemCoder.ts";
 export { noteStatusTask } from "./maintenance/noteStatus.ts";
 export { outcomeLetters, statusLetters, statusOfLetter } from "./contract/statusLetters.ts";
 export {
+  isJoined,
   outcomeOf,
   statusFrom,
   statusTerms,

@@ -63,11 +63,12 @@ export function isDue(values: Readonly<Record<string, unknown>>): boolean {
 }
 
 /** Whether a barrier (`join:a+b:node`) has seen all nodes that it waits for. That of a deferred node is in a list with a flag. */
-function isJoined(channel: string, value: unknown): boolean {
+export function isJoined(channel: string, value: unknown): boolean {
   if (!Array.isArray(value)) return false;
   const seen: readonly unknown[] = Array.isArray(value[0]) ? value[0] : value;
-  const waited = channel.slice("join:".length, channel.lastIndexOf(":")).split("+");
-  return waited.every((node) => seen.includes(node));
+  // Names of nodes may have a "+" themselves, so the length of the list tells, not what is between its signs.
+  const waited = channel.slice("join:".length, channel.lastIndexOf(":"));
+  return seen.join("+").length === waited.length;
 }
 
 /** A batch of pending writes: whose, and its outcome, undefined if it isn't known. */

@@ -99,6 +99,24 @@ export const statusTests = ({ test, saver, reopen, thread, durabilities }: Graph
     expect(await standing(tierSaver(), config)).toBe("idle");
   });
 
+  test("a thread that was stopped before a node that waits for several is interrupted, whatever these are called", async () => {
+    for (const defer of [false, true]) {
+      const config = thread();
+      const graph = new StateGraph(State)
+        .addNode("search+rank", () => ({ said: ["ranked"] }))
+        .addNode("read", () => ({ said: ["read"] }))
+        .addNode("answer", () => ({ said: ["answered"] }), { defer })
+        .addEdge(START, "search+rank")
+        .addEdge(START, "read")
+        .addEdge(["search+rank", "read"], "answer")
+        .compile({ checkpointer: tierSaver(), interruptBefore: ["answer"] });
+      await graph.invoke({}, config);
+      expect(await standing(tierSaver(), config)).toBe("interrupted");
+      await graph.invoke(null, config);
+      expect(await standing(tierSaver(), config)).toBe("idle");
+    }
+  });
+
   test("a thread that is under way is interrupted", async () => {
     const config = { ...thread(), durability: "sync" as const };
     let during: ThreadStatus | undefined;

@@ -1,5 +1,5 @@
 import { TASKS } from "@langchain/langgraph-checkpoint";
-import { isControlChannel } from "@stratigraph/core/internal";
+import { isControlChannel, isJoined } from "@stratigraph/core/internal";
 import { contentOf, isObject } from "../values/records.ts";
 import type { State } from "../values/state.ts";
 import { jsonOf } from "../values/view.ts";
@@ -24,7 +24,8 @@ export function nextNodes(channels: ReadonlyMap<string, unknown>): string[] {
     if (name === "__start__") due.add(name);
     else if (name === TASKS) for (const node of sendsTo(value)) due.add(node);
     else if (name.startsWith("branch:to:")) due.add(name.slice("branch:to:".length));
-    else if (name.startsWith("join:")) for (const node of joined(name, value)) due.add(node);
+    else if (name.startsWith("join:") && isJoined(name, value))
+      due.add(name.slice(name.lastIndexOf(":") + 1));
   }
   return [...due];
 }
@@ -36,12 +37,4 @@ export function sendsTo(tasks: unknown): string[] {
     const content = contentOf(send);
     return isObject(content) && typeof content["node"] === "string" ? [content["node"]] : [];
   });
-}
-
-/** The node of a barrier (`join:a+b:node`) that has seen all of the nodes it waits for. */
-function joined(name: string, seen: unknown): string[] {
-  const split = name.lastIndexOf(":");
-  const waited = name.slice("join:".length, split).split("+");
-  const came = Array.isArray(seen) && waited.every((node) => seen.includes(node));
-  return came ? [name.slice(split + 1)] : [];
 }
