@@ -208,3 +208,12 @@ test("a redacted key of a Map is hidden, and pairs of other lists aren't taken f
   });
   expect(redaction.apply("names", ["token", "name"])).toEqual(["token", "name"]);
 });
+
+test("a path holds for what a question asks, in the form of each LangGraph, and where paths lead through one another", () => {
+  const redaction = new Redaction(["*.card", "*.card.*"]);
+  const asked = () => ({ id: "1", value: { ask: "Pay?", card: { number: secret } } });
+  const before17 = redaction.apply("__interrupt__", asked());
+  expect(before17).toMatchObject({ id: "1", value: { ask: "Pay?" } });
+  const from17 = redaction.apply("__interrupt__", [asked()]);
+  expect(JSON.stringify([before17, from17])).not.toContain(secret);
+});

@@ -28,7 +28,7 @@ export class LiveEvents {
   readonly #saver: TierSaver;
   readonly #emit: Context["emit"];
   readonly #redaction: Redaction;
-  readonly #running = new Map<string, { readonly ran: RanNode; readonly since: number }>();
+  readonly #running = new Map<string, Running>();
   #left = mostText;
 
   constructor(saver: TierSaver, context: Context) {
@@ -42,27 +42,42 @@ export class LiveEvents {
     const [path, mode, told] = part as [readonly string[], string, unknown];
     const namespace = path.join("|");
     if (mode === "tasks") this.#task(namespace, told as StreamedTask);
-    else if (mode === "checkpoints" && namespace === "") this.#checkpoint(told as StreamedCheckpoint);
-    else if (this.#emit === undefined) return;
+    else if (mode === "checkpoints") {
+      this.#stepDone(namespace);
+      if (namespace === "") this.#checkpoint(told as StreamedCheckpoint);
+    } else if (this.#emit === undefined) return;
     else if (mode === "messages") this.#message(namespace, told as [unknown, unknown]);
     else if (mode === "custom") await this.#custom(namespace, told);
   }
 
   /**
-   * Reports the ends of tasks that the stream didn't report, because a failing stream drops its unread parts. Tasks that haven't
-   * ended count as stopped.
+   * Reports the ends of tasks that the stream didn't report, because a failing stream drops its unread parts or because of
+   * LangGraph's version. Tasks that haven't ended count as stopped.
    * @param tasks the tasks in the present state
    */
   end(tasks: readonly TaskSnapshot[]): void {
     const known = new Map(tasks.map((task) => [task.id, task]));
-    for (const [id, { ran }] of this.#running) {
-      const { error, result, interrupts = [] } = known.get(id) ?? {};
+    for (const [id, { ran, since, silentMs }] of this.#running) {
+      const {
+        error,
+        result,
+        interrupts = [],
+      } = known.get(id) ??
+      (silentMs === undefined ? {} : { error: known.get(rootTask(ran.namespace))?.error });
       if (result !== undefined) this.#ended(id, "ended");
       else if (error !== undefined && !isAbort(error)) this.#ended(id, "failed");
       else if (interrupts.length > 0) this.#ended(id, "interrupted");
-      else ran.ms = elapsed(this.#running.get(id)!.since);
+      else if (silentMs !== undefined && error === undefined) this.#ended(id, "ended");
+      else ran.ms = elapsed(since);
     }
     this.#running.clear();
+    // A conditional edge may throw after its node has written: LangGraph 1.5 and older tell of the writes only.
+    for (const ran of this.nodes) {
+      const error = known.get(ran.task)?.error;
+      if (ran.state !== "ended" || error === undefined || isAbort(error)) continue;
+      ran.state = "failed";
+      this.#emitEnd(ran);
+    }
   }
 
   #task(namespace: string, task: StreamedTask): void {
@@ -76,6 +91,12 @@ export class LiveEvents {
     }
     const { error, interrupts = [] } = task;
     const failed = error !== null && error !== undefined;
+    const running = this.#running.get(id);
+    // LangGraph 1.5 and older don't tell a task that failed from one that wrote nothing. Its step's end does, or the state.
+    if (running !== undefined && !("error" in task) && interrupts.length === 0 && isEmpty(task.result)) {
+      running.silentMs = elapsed(running.since);
+      return;
+    }
     // LangGraph aborts the other tasks of a step if one fails. In the end, the state shows whether they ended nevertheless.
     if (failed && isAbort(error)) return;
     this.#ended(id, failed ? "failed" : interrupts.length > 0 ? "interrupted" : "ended");
@@ -86,10 +107,19 @@ export class LiveEvents {
     // A task that ended in an earlier run is reported again when its step goes on.
     if (running === undefined) return;
     this.#running.delete(id);
-    const { ran, since } = running;
-    Object.assign(ran, { state, ms: elapsed(since) });
-    const { node, task, namespace, ms } = ran;
-    this.#emit?.({ type: "node", node, task, namespace, state, ms });
+    const { ran, since, silentMs = elapsed(since) } = running;
+    Object.assign(ran, { state, ms: silentMs });
+    this.#emitEnd(ran);
+  }
+
+  #emitEnd({ node, task, namespace, state, ms }: RanNode): void {
+    if (state !== "stopped") this.#emit?.({ type: "node", node, task, namespace, state, ms });
+  }
+
+  /** A step that ends with a checkpoint had no task that failed. */
+  #stepDone(namespace: string): void {
+    for (const [id, { ran, silentMs }] of this.#running)
+      if (silentMs !== undefined && ran.namespace === namespace) this.#ended(id, "ended");
   }
 
   #checkpoint({ config, metadata, next }: StreamedCheckpoint): void {
@@ -147,6 +177,14 @@ export class LiveEvents {
   }
 }
 
+/** A task of which the stream hasn't told how it ended. */
+interface Running {
+  readonly ran: RanNode;
+  readonly since: number;
+  /** How long it ran, if the stream told that it ended and nothing else. */
+  silentMs?: number;
+}
+
 interface StreamedTask {
   readonly id: string;
   readonly name: string;
@@ -170,6 +208,15 @@ interface StreamedMessage {
 
 function isAbort(error: unknown): boolean {
   return isObject(error) && error["name"] === "AbortError";
+}
+
+function isEmpty(result: unknown): boolean {
+  return isObject(result) && Object.keys(result).length === 0;
+}
+
+/** The id of the root graph's task in which a subgraph runs: namespaces are `node:task`, one below the other. */
+function rootTask(namespace: string): string {
+  return namespace.split("|", 1)[0]!.split(":").at(-1)!;
 }
 
 function elapsed(since: number): number {

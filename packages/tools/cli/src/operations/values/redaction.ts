@@ -1,5 +1,14 @@
+import { INTERRUPT } from "@langchain/langgraph-checkpoint";
 import { parsePath, type Path } from "./path.ts";
-import { contentKey, contentOf, isLangChain, isObject, type JsonObject, redactedRecord } from "./records.ts";
+import {
+  contentKey,
+  contentOf,
+  isLangChain,
+  isObject,
+  isRedacted,
+  type JsonObject,
+  redactedRecord,
+} from "./records.ts";
 
 /** Stands for a text that may contain what isn't shown. */
 export const redactedText = "(redacted)";
@@ -49,6 +58,10 @@ export class Redaction {
     for (const { from, path } of this.#ways(channel, at)) left = within(left, at.slice(from), path);
     for (const [first, ...rest] of this.#paths)
       if (typeof first === "string" && first !== "*") inside(left, first, rest);
+    // Before LangGraph 1.7 a question is stored as one record, not as a list: a path holds for what is asked, too.
+    const record = channel === INTERRUPT && at.length === 0 ? contentOf(left) : undefined;
+    if (isObject(record) && "value" in record)
+      for (const { path } of this.#ways(channel, at)) record["value"] = below(record["value"], path);
     return left;
   }
 
@@ -119,6 +132,7 @@ function within(value: unknown, at: Path, path: Path): unknown {
 function below(value: unknown, path: Path): unknown {
   const [segment, ...rest] = path;
   if (segment === undefined) return redactedRecord;
+  if (isRedacted(value)) return value;
   // The update of a list may be a single item.
   if (segment === "*" && isLangChain(value)) return below(value, rest);
   const content = contentOf(value);
