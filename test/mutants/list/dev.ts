@@ -230,4 +230,14 @@ export const dev: readonly Mutant[] = [
     replace: "release();",
     tests: ["packages/engine/postgres/test/lockFolder.test.ts"],
   },
+  {
+    id: "dev24",
+    kind: "guard",
+    what: "every input that was ever given stays in the server's file, which each run writes whole",
+    file: `${src}/opsFile.ts`,
+    find: 'run.status === "pending" || run.kwargs === undefined',
+    replace: "true",
+    tests,
+    name: "isn't kept in the file",
+  },
 ];

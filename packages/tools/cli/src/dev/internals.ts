@@ -18,7 +18,11 @@ export interface ApiRun {
   readonly thread_id: string;
   status: string;
   /** `temporary`: the thread is deleted when the run ends. */
-  readonly kwargs?: { readonly temporary?: boolean };
+  readonly kwargs?: {
+    readonly temporary?: boolean;
+    readonly input?: unknown;
+    readonly command?: unknown;
+  };
   readonly created_at: Date;
   updated_at: Date;
 }

@@ -12,7 +12,7 @@ import type { GraphStorage, Logger, Ops, OpsData, Persistence, StartOptions } fr
 export const testedVersions: readonly string[] = ["1.5.0", "1.5.1"];
 
 const name = "@langchain/langgraph-api";
-const install = `npm install --save-dev ${name}@${testedVersions.at(-1)}`;
+const install = `npm install --save-dev --save-exact ${name}@${testedVersions.at(-1)}`;
 
 /** The installed package. */
 export interface LangGraphApi {

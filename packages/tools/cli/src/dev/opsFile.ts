@@ -1,14 +1,14 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { LoadedApi } from "./langgraphApi.ts";
-import type { ApiThread, OpsData, Persistence } from "./internals.ts";
+import type { ApiRun, ApiThread, OpsData, Persistence } from "./internals.ts";
 
 /** How long after a change the file is written, in milliseconds. LangGraph's own waits until nothing was read or written for 3 s. */
 const writeAfterMs = 250;
 
 /**
  * Assistants, runs and what threads are called, in LangGraph's own file. It is written by a rename: LangGraph's own takes a file that was cut off
- * for an empty one. Values of threads aren't in it: they are in the checkpoints, which may be encrypted.
+ * for an empty one. Values of threads, and what was given to runs that began, aren't in it: they are in the checkpoints, which may be encrypted.
  */
 export class OpsFile implements Persistence {
   readonly #file: string;
@@ -79,8 +79,10 @@ export class OpsFile implements Persistence {
       id,
       thread satisfies ApiThread,
     ]);
+    const runs = Object.entries(this.#data.runs).map(([id, run]) => [id, withoutInput(run)]);
     const text = this.#api.serialize({
       ...this.#data,
+      runs: Object.fromEntries(runs) as OpsData["runs"],
       threads: Object.fromEntries(threads) as OpsData["threads"],
     });
     const draft = `${this.#file}.${process.pid}`;
@@ -107,6 +109,13 @@ async function read(file: string, { deserialize, logger }: LoadedApi): Promise<O
     );
     return undefined;
   }
+}
+
+/** A run that began is never given its input again. The file, which is written whole, would grow by each image that was ever sent. */
+function withoutInput(run: ApiRun): ApiRun {
+  if (run.status === "pending" || run.kwargs === undefined) return run;
+  const { input: _input, command: _command, ...kwargs } = run.kwargs;
+  return { ...run, kwargs };
 }
 
 /** No run is under way in a process that just starts. */

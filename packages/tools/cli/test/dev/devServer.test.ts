@@ -327,16 +327,22 @@ test("a run whose node failed is shown as failed, also after a start", async () 
   expect((await failed()).map(({ thread_id }) => thread_id)).toEqual([live!.thread_id]);
 });
 
-test("a run that began counts as begun, whenever the process is killed: its input isn't given twice", async () => {
+test("a run that began counts as begun, whenever the process is killed: its input isn't given twice, and isn't kept in the file", async () => {
   const { api, ops, file, folder } = await ownOps("queue");
   const [thread_id, run_id] = [randomUUID(), randomUUID()];
   const before = new Date(0);
   await ops.threads.put(thread_id, {}, undefined);
-  file.data.runs[run_id] = { run_id, thread_id, status: "pending", created_at: before, updated_at: before };
+  const kwargs = { input: { said: ["large"] }, command: { resume: "yes" }, temporary: false };
+  const run = { run_id, thread_id, kwargs, created_at: before, updated_at: before };
+  file.data.runs[run_id] = { ...run, status: "pending" };
   await file.flush();
-  for await (const _begun of ops.runs.next()) {
+  const waits = await OpsFile.open(folder, api);
+  expect(waits.data.runs[run_id]?.kwargs).toEqual(kwargs);
+  for await (const begun of ops.runs.next()) {
+    expect(begun).toMatchObject({ run: { kwargs } });
     const killed = await OpsFile.open(folder, api);
     expect(killed.data.runs[run_id]).toMatchObject({ status: "interrupted" });
+    expect(killed.data.runs[run_id]?.kwargs).toEqual({ temporary: false });
     expect(killed.data.threads[thread_id]).toBeDefined();
     break;
   }

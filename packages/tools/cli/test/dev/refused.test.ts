@@ -40,7 +40,7 @@ test("what is missing or wrong is told, with what to do", async () => {
     }
     await json({ graphs: { a: "./a.mjs:a" } });
     await withoutNodePath(() =>
-      refused(/DRIVER_MISSING: .*npm install --save-dev @langchain\/langgraph-api@1\.5\.1/),
+      refused(/DRIVER_MISSING: .*npm install --save-dev --save-exact @langchain\/langgraph-api@1\.5\.1/),
     );
     await refused(/ACCESS_DENIED: .*stratigraph inspect/, "--read-only");
     const other = ["--langgraph", join(stray.folder, "langgraph.json")];
