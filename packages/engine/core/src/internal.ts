@@ -12,13 +12,13 @@ export { noteStatusTask } from "./maintenance/noteStatus.ts";
 export { outcomeLetters, statusLetters, statusOfLetter } from "./contract/statusLetters.ts";
 export {
   isJoined,
-  outcomeOf,
   statusFrom,
   statusTerms,
   threadStatuses,
   type TaskOutcome,
 } from "./contract/threadStatus.ts";
 export { statusAt } from "./operations/statusAt.ts";
+export { taskStates } from "./operations/taskStates.ts";
 export { TierStore } from "./items/tierStore.ts";
 export { ttlOf, type ItemTtl } from "./items/ttl.ts";
 export { isLogged, keepsWorkspaces } from "./contract/workspaces.ts";

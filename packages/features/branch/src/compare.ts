@@ -1,13 +1,12 @@
 import { ERROR, TASKS } from "@langchain/langgraph-checkpoint";
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
-import { ancestorsFrom } from "@stratigraph/core/internal";
+import { ancestorsFrom, taskStates } from "@stratigraph/core/internal";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
 import { isMessage, jsonValue } from "./plainValue.ts";
 import { readPoint, type Point, type ReadPoint } from "./readPoint.ts";
 import { readValues } from "./readValues.ts";
 import { readReflog } from "./reflog.ts";
-import { taskStates } from "./taskStates.ts";
 
 /** Tokens as models report them (`usage_metadata`). */
 export interface Tokens {
@@ -174,8 +173,8 @@ async function outcomeOf(
   saver: TierSaver,
   { stored, body }: ReadPoint,
 ): Promise<{ outcome: ThreadSummary["outcome"]; error?: string }> {
-  const { interrupted, failed } = await taskStates(saver, stored);
-  if (interrupted) return { outcome: "interrupted" };
+  const { waiting, failed } = await taskStates(saver, stored);
+  if (waiting.size > 0) return { outcome: "interrupted" };
   if (failed !== undefined) {
     const errors = { channels: new Set([ERROR]) };
     const [error] = await saver.coder.writes.decode(stored.record, [failed], stored.blobs, errors);

@@ -9,7 +9,6 @@ export { Lanes } from "./lanes.ts";
 export { readPoint } from "./readPoint.ts";
 export { readDeltaValues } from "./readValues.ts";
 export { readReflog } from "./reflog.ts";
-export { taskStates } from "./taskStates.ts";
 export { threadRuns, type Run, type RunCheckpoint } from "./threadRuns.ts";
 export { sameValue } from "./plainValue.ts";
 export { unionValues } from "./unionValues.ts";

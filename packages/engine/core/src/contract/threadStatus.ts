@@ -19,8 +19,8 @@ export type ThreadStatus = "waiting" | "failed" | "interrupted" | "idle";
 export const threadStatuses: readonly ThreadStatus[] = ["waiting", "failed", "interrupted", "idle"];
 
 /**
- * What a batch of pending writes says of its task: it asks, it failed, it was given an answer, or it ended. "all-answered": LangGraph didn't
- * name the task that the answer is for. "nothing": it isn't pending.
+ * What a batch of pending writes says of its task: it asks, it failed, it was given an answer, or it ended. "all-answered": it is an answer
+ * of which only LangGraph knows the task. "nothing": it isn't pending.
  */
 export type WritesOutcome = "waiting" | "failed" | "answered" | "all-answered" | "ended" | "nothing";
 
@@ -30,14 +30,25 @@ const errorSource = "__error_source_node__";
 /** Channels of pending writes that aren't the output of a task. */
 const notOutput: ReadonlySet<string> = new Set([ERROR, errorSource, INTERRUPT, RESUME]);
 
+/** LangGraph stores an answer that names its question under the question's id, which has this form; a task's id hasn't. */
+const questionId = /^[0-9a-f]{32}$/;
+
 /** What a batch says of its task, by the names of its channels. */
 export function outcomeOf(taskId: string, channels: Iterable<string>): WritesOutcome {
   const named = new Set(channels);
   if (named.has(ERROR)) return "failed";
+  if (named.has(RESUME) && (taskId === NULL_TASK || questionId.test(taskId))) return "all-answered";
   if ([...named].some((channel) => !notOutput.has(channel))) return "ended";
   if (named.has(INTERRUPT)) return "waiting";
-  if (!named.has(RESUME)) return "ended";
-  return taskId === NULL_TASK ? "all-answered" : "answered";
+  return named.has(RESUME) ? "answered" : "ended";
+}
+
+/**
+ * Whether an error may be that of an answer which didn't fit its question's schema: the question waits again then. What else the task wrote
+ * tells; see `taskStates`.
+ */
+export function mayRefuse(error: unknown): boolean {
+  return String((Object(error) as { name?: unknown }).name).endsWith("ZodError");
 }
 
 /** Terms of records that say whether a step is due. Records of older versions have neither. */
@@ -83,6 +94,19 @@ export function statusFrom(
   terms: readonly number[],
   outcomes: readonly TaskOutcome[],
 ): ThreadStatus | undefined {
+  const last = lastOutcomes(outcomes);
+  if (last === undefined) return undefined;
+  const found = new Set(last.values());
+  if (found.has("waiting")) return "waiting";
+  if (found.has("failed")) return "failed";
+  if (terms.includes(idleTerm)) return "idle";
+  return terms.includes(dueTerm) ? "interrupted" : undefined;
+}
+
+/** How each task stands. Undefined if it isn't known. */
+export function lastOutcomes(
+  outcomes: readonly TaskOutcome[],
+): ReadonlyMap<string, WritesOutcome> | undefined {
   const last = new Map<string, WritesOutcome>();
   for (const [taskId, outcome] of outcomes) {
     if (outcome === undefined) return undefined;
@@ -92,9 +116,5 @@ export function statusFrom(
       for (const [asked, was] of last) if (was === "waiting") last.set(asked, "answered");
     } else last.set(taskId, outcome);
   }
-  const found = new Set(last.values());
-  if (found.has("waiting")) return "waiting";
-  if (found.has("failed")) return "failed";
-  if (terms.includes(idleTerm)) return "idle";
-  return terms.includes(dueTerm) ? "interrupted" : undefined;
+  return last;
 }

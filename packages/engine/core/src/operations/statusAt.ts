@@ -1,8 +1,8 @@
 import { TASKS } from "@langchain/langgraph-checkpoint";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
-import { isDue, outcomeOf, statusFrom, statusTerms, type ThreadStatus } from "../contract/threadStatus.ts";
-import { pendingBatches } from "../saver/writers.ts";
+import { isDue, statusFrom, statusTerms, type ThreadStatus } from "../contract/threadStatus.ts";
 import type { StoredCheckpoint, Tier } from "../contract/tier.ts";
+import { taskStates } from "./taskStates.ts";
 
 /**
  * How a thread stands, by reading its newest root checkpoint: for threads of which the tier doesn't know it. Without a root
@@ -23,17 +23,8 @@ export async function statusAt(
       record.terms.includes(statusTerms.idle) || record.terms.includes(statusTerms.interrupted)
         ? record.terms
         : [(await isDueAt(tier, coder, stored)) ? statusTerms.interrupted : statusTerms.idle];
-    const batches = pendingBatches(await coder.writes.open(record, writes));
-    return statusFrom(
-      terms,
-      batches.map(({ taskId, writes: each }) => [
-        taskId,
-        outcomeOf(
-          taskId,
-          each.map(({ channel }) => channel),
-        ),
-      ]),
-    );
+    const { outcomes } = await taskStates({ tier, coder }, { record, writes });
+    return statusFrom(terms, outcomes);
   }
   return undefined;
 }

@@ -122,7 +122,7 @@ import { asPendingWrite } from "../encode/writeCoder.ts";
 import { isStored, isStoredWithWrites, lostParent } from "../operations/brokenLine.ts";
 import { settledHead } from "../operations/settledHead.ts";
 import { rebuiltChannels } from "../langgraph/rebuiltChannels.ts";
-import { outcomeOf } from "../contract/threadStatus.ts";
+import { mayRefuse, outcomeOf } from "../contract/threadStatus.ts";
 import { pendingBatches, Writers } from "./writers.ts";
 
 /** How long a stop waits for maintenance, and for values to be written, as a tier may never answer. Milliseconds. */
@@ -442,12 +442,15 @@ export class TierSaver extends BaseCheckpointSaver {
     const captured = this.coder.writes.capture(at, taskId, origin, writes);
     // What a run under durability "exit" stores for its own checkpoints isn't pending.
     const isPending = pendingBatches([{ ...captured, stateVersion, writes: [] }]).length > 0;
-    const outcome = isPending
-      ? outcomeOf(
-          taskId,
-          captured.writes.map(({ channel }) => channel),
-        )
-      : "nothing";
+    const outcome = !isPending
+      ? "nothing"
+      : // Whether the question waits again isn't known without what else the task wrote: whoever asks reads it.
+        writes.some(([channel, value]) => channel === ERROR && mayRefuse(value))
+        ? undefined
+        : outcomeOf(
+            taskId,
+            captured.writes.map(({ channel }) => channel),
+          );
     const tags = this.#tags.named(config);
     try {
       const write = { at, continues: true, branches: false };

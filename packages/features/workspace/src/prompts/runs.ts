@@ -1,7 +1,7 @@
 import { TASKS } from "@langchain/langgraph-checkpoint";
 import type { TierSaver } from "@stratigraph/core";
-import { taskStates, threadRuns, type Run, type RunCheckpoint } from "@stratigraph/branch/internal";
-import { metadataTerms } from "@stratigraph/core/internal";
+import { threadRuns, type Run, type RunCheckpoint } from "@stratigraph/branch/internal";
+import { metadataTerms, taskStates } from "@stratigraph/core/internal";
 import type { ListedCheckpoint } from "@stratigraph/core/tier";
 import { metadataOf, versionsIn } from "./promptVersion.ts";
 
@@ -74,8 +74,8 @@ export async function outcomeOf(
   { body }: PromptCheckpoint,
   stored: ListedCheckpoint,
 ): Promise<Outcome> {
-  const { interrupted, failed } = await taskStates(saver, stored);
-  if (interrupted) return "waiting";
+  const { waiting, failed } = await taskStates(saver, stored);
+  if (waiting.size > 0) return "waiting";
   if (failed !== undefined) return "failed";
   for (const { channel, value } of body.manifest.values()) {
     if (value === undefined) continue;

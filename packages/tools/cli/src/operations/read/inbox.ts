@@ -1,7 +1,6 @@
 import { INTERRUPT } from "@langchain/langgraph-checkpoint";
-import { taskStates } from "@stratigraph/branch/internal";
 import { StratigraphError, type ThreadInfo, type TierSaver } from "@stratigraph/core";
-import { inParallel } from "@stratigraph/core/internal";
+import { inParallel, taskStates } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";
 import { commandText } from "../render/commandText.ts";

@@ -1,5 +1,5 @@
-import { taskStates } from "@stratigraph/branch/internal";
 import type { TierSaver } from "@stratigraph/core";
+import { taskStates } from "@stratigraph/core/internal";
 import type { ListedCheckpoint } from "@stratigraph/core/tier";
 import { z } from "zod";
 
@@ -12,16 +12,16 @@ export const waits = z
   );
 
 /**
- * What keeps the step that follows a checkpoint from ending: a task that waits for an answer, or else one that failed. Tasks that
- * were answered, or ran again and ended, don't count. A question waits only at the head or on a side branch, which may be promoted;
+ * What keeps the step that follows a checkpoint from ending: a task that waits for an answer, or else one that failed. At a thread's
+ * newest root checkpoint it says what the thread's status says: "waiting" or "failed". A question waits only at the head or on a side branch, which may be promoted;
  * elsewhere the thread has gone on from it.
  */
 export async function waitsAt(
   saver: TierSaver,
   { record, writes, head }: Pick<ListedCheckpoint, "record" | "writes" | "head">,
 ): Promise<{ waits?: "interrupt" | "error" }> {
-  const { interrupted, failed } = await taskStates(saver, { record, writes });
+  const { waiting, failed } = await taskStates(saver, { record, writes });
   const isEnd = head === record.checkpointId || record.lostTo !== undefined;
-  if (interrupted && isEnd) return { waits: "interrupt" };
+  if (waiting.size > 0 && isEnd) return { waits: "interrupt" };
   return failed === undefined ? {} : { waits: "error" };
 }

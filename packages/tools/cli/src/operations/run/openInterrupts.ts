@@ -1,7 +1,7 @@
 import { INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
-import { readPoint, taskStates } from "@stratigraph/branch/internal";
+import { readPoint } from "@stratigraph/branch/internal";
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
-import { NULL_TASK } from "@stratigraph/core/internal";
+import { taskStates } from "@stratigraph/core/internal";
 import type { StateLike, TaskSnapshot } from "./runnableGraph.ts";
 
 /** A question of a task that waits for an answer. */
@@ -61,9 +61,7 @@ async function pendingAt(saver: TierSaver, { config }: StateLike): Promise<Pendi
     /** The answers that are stored under the id of a task or of a question. */
     const answers = (by: string): readonly unknown[] => written(by, RESUME).flat();
     return {
-      waits: (task) =>
-        waiting.has(task.id) ||
-        (task.error !== undefined && task.interrupts.some(({ id }) => refused(task, id, answers))),
+      waits: (task) => waiting.has(task.id),
       named: ({ id: task, state: inner }, id) => {
         // LangGraph 1.7 writes a list, and since then each question has an id of its own.
         if (written(task, INTERRUPT).every((value) => Array.isArray(value))) return id;
@@ -76,21 +74,4 @@ async function pendingAt(saver: TierSaver, { config }: StateLike): Promise<Pendi
     if (NotFoundError.is(error)) return undefined;
     throw error;
   }
-}
-
-/**
- * Whether a failed task still waits: the last answer wasn't taken, as it didn't fit the question's zod schema. A task stores the answers that
- * it took. Only a subgraph's task doesn't.
- */
-function refused(
-  { id: task, error, state }: TaskSnapshot,
-  interrupt: string | undefined,
-  answers: (by: string) => readonly unknown[],
-): boolean {
-  const taken = answers(task);
-  const given = answers(interrupt ?? "").at(-1) ?? answers(NULL_TASK).at(-1);
-  if (given === undefined) return taken.length === 0;
-  if (taken.length === 0)
-    return state === undefined || String((Object(error) as { name?: unknown }).name).endsWith("ZodError");
-  return JSON.stringify(given) !== JSON.stringify(taken.at(-1));
 }
