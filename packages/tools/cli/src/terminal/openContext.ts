@@ -192,13 +192,16 @@ function isGraphFile(name: string): boolean {
 
 /**
  * @param source the file, and what it exports: "./graph.ts:agent". Without a name: `graph`, its default export, or its only export
- * @throws NotFoundError if there is no such file; StratigraphError "MISCONFIGURED" if it exports no such graph
+ * @throws NotFoundError if there is no such file; StratigraphError "MISCONFIGURED" if it can't be loaded, or exports no such graph
  */
 async function graphOfFile(folder: string, source: string): Promise<GraphLike> {
   const [, path = source, name] = /^(.*):([^:/\\]+)$/.exec(source) ?? [];
   const file = resolve(folder, path);
   if (!existsSync(file)) throw new NotFoundError(`There is no file ${file}.`, { file });
-  const module = await importModule(file);
+  const module = await importModule(file).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new StratigraphError("MISCONFIGURED", `${file} can't be loaded: ${why}`, { file }, error);
+  });
   const names = Object.keys(module);
   const [only, ...others] = names;
   const usual = ["graph", "default"].find((each) => names.includes(each));

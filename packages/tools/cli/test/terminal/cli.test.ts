@@ -230,6 +230,10 @@ test("doctor --graph takes a graph's file and says by its exit code whether it c
   expect(JSON.parse(bad.stdout)).toMatchObject({ graph: { threads: 3, bad: 3, kinds: { channel: 3 } } });
   expect((await asked("./named.mjs")).stderr).toContain("exports agent, other: name the graph");
   expect((await asked("./none.mjs")).stderr).toContain("There is no file");
+  await writeFile(join(folder, "throws.mjs"), `throw new Error("no key in the environment");`);
+  expect((await asked("./throws.mjs")).stderr).toContain(
+    `${join(folder, "throws.mjs")} can't be loaded: no key in the environment`,
+  );
   const context = await openContext({
     terminal: { cwd: folder } as Terminal,
     settings: { url, output: "json" },

@@ -15,7 +15,8 @@ import type { JudgedGraph } from "./judgedGraph.ts";
 const together = 8;
 /** How many findings are listed at most; all are counted. */
 export const mostFindings = 1000;
-const pageSize = 100;
+/** How many threads a sample lists at once: a folder is listed as a whole for each page. */
+const pageSize = 1000;
 
 /** A finding with its place. */
 export type PlacedFinding = z.infer<typeof graphFinding> & Pick<GraphFinding, "found">;
