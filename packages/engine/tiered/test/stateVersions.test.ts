@@ -822,4 +822,24 @@ describe("state versions", () => {
     ] as const)
       await expect(memory(tier, version2(change)).getTuple(on)).rejects.toThrow(says);
   });
+
+  test("a new version wrote to a thread before the option was used: both channels are there, and are joined", async () => {
+    const tier = new MemoryTier();
+    const graph = (saver: TierSaver, channel: string) =>
+      new StateGraph(Annotation.Root({ [channel]: strings() }))
+        .addNode("a", () => ({ [channel]: ["said"] }))
+        .addEdge(START, "a")
+        .compile({ checkpointer: saver });
+    await graph(memory(tier), "log").invoke({ log: ["old"] }, on);
+    await graph(memory(tier), "lines").invoke({ lines: ["new"] }, on);
+    const renamed = memory(tier, version2({ from: "log", to: "lines" }));
+    await expect(renamed.getTuple(on)).rejects.toThrow("To join them, name it in from, too");
+    const joined = version2({
+      from: ["log", "lines"],
+      to: "lines",
+      up: ({ log = [], lines = [] }: Record<string, string[]>) => [...log, ...lines],
+    });
+    const said = await graph(memory(tier, joined), "lines").invoke({ lines: ["newer"] }, on);
+    expect(said).toEqual({ lines: ["old", "said", "new", "said", "newer", "said"] });
+  });
 });

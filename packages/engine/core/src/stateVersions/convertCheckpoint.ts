@@ -93,7 +93,7 @@ async function throughStage(stage: Stage, at: Address, before: State): Promise<S
         at,
         nameOf(move),
         stage,
-        `it would replace channel ${JSON.stringify(replaced)}, which the state has`,
+        `it would replace channel ${JSON.stringify(replaced)}, which the state has. To join them, name it in from, too`,
       );
     const made = await movedValues(stage, move, at, before.values);
     Object.assign(values, made);
