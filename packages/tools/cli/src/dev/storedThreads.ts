@@ -29,8 +29,8 @@ export class StoredThreads {
   readonly #ops: Ops;
   readonly #graphs: readonly string[];
   readonly #logger: Logger;
-  /** The heads that were last looked at. */
-  readonly #seen = new Map<string, string>();
+  /** The revisions that were last looked at. A question, an answer and an error come without a new head. */
+  readonly #seen = new Map<string, number>();
   readonly #looking = new Map<string, Promise<void>>();
 
   constructor(saver: TierSaver, file: OpsFile, ops: Ops, graphs: readonly string[], logger: Logger) {
@@ -44,8 +44,8 @@ export class StoredThreads {
   /** Learns what the storage has of a thread. */
   async find(threadId: string): Promise<void> {
     if (!isUuid(threadId)) return;
-    const { head } = await this.#saver.tier.peek({ threadId, namespace: "" });
-    if (head !== undefined) await this.#look(threadId, head);
+    const { head, revision } = await this.#saver.tier.peek({ threadId, namespace: "" });
+    if (head !== undefined) await this.#look(threadId, revision);
     else if (this.#file.data.threads[threadId] === undefined) await this.#bringOver(threadId);
     else await this.#forgetDeleted(threadId);
   }
@@ -53,7 +53,8 @@ export class StoredThreads {
   /** A thread that `readThrough` finds elsewhere is here once it was read. */
   async #bringOver(threadId: string): Promise<void> {
     const found = await this.#saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
-    if (found !== undefined) await this.#look(threadId, found.checkpoint.id);
+    if (found === undefined) return;
+    await this.#look(threadId, (await this.#saver.tier.peek({ threadId, namespace: "" })).revision);
   }
 
   /** Learns of the threads that a search may find. */
@@ -89,7 +90,7 @@ export class StoredThreads {
       const threads = page.threads.filter(({ threadId, head }) => isUuid(threadId) && head !== undefined);
       for (let n = 0; n < threads.length; n += together)
         await Promise.all(
-          threads.slice(n, n + together).map(({ threadId, head }) => this.#tryLook(threadId, head!)),
+          threads.slice(n, n + together).map(({ threadId, revision }) => this.#tryLook(threadId, revision)),
         );
       found += threads.length;
       cursor = page.cursor;
@@ -98,27 +99,27 @@ export class StoredThreads {
   }
 
   /** One thread that can't be read doesn't hide the others. */
-  async #tryLook(threadId: string, head: string): Promise<void> {
+  async #tryLook(threadId: string, revision: number): Promise<void> {
     try {
-      await this.#look(threadId, head);
+      await this.#look(threadId, revision);
     } catch (error) {
       this.#logger.warn(`Thread ${threadId} isn't listed, it can't be read: ${String(error)}`);
     }
   }
 
-  async #look(threadId: string, head: string): Promise<void> {
+  async #look(threadId: string, revision: number): Promise<void> {
     const { runs, threads } = this.#file.data;
     const isKnown = threads[threadId] !== undefined;
     // A run that is under way tells the server itself how it ends.
-    if (isKnown && (this.#seen.get(threadId) === head || isInFlight(runs, threadId))) return;
+    if (isKnown && (this.#seen.get(threadId) === revision || isInFlight(runs, threadId))) return;
     const looking =
       this.#looking.get(threadId) ??
-      this.#learn(threadId, head).finally(() => this.#looking.delete(threadId));
+      this.#learn(threadId, revision).finally(() => this.#looking.delete(threadId));
     this.#looking.set(threadId, looking);
     await looking;
   }
 
-  async #learn(threadId: string, head: string): Promise<void> {
+  async #learn(threadId: string, revision: number): Promise<void> {
     if (this.#file.data.threads[threadId] === undefined) await this.#add(threadId);
     const thread = this.#file.data.threads[threadId];
     if (thread === undefined) return;
@@ -133,7 +134,7 @@ export class StoredThreads {
       const asked = tasks.filter(({ interrupts = [] }) => interrupts.length > 0);
       thread.interrupts = Object.fromEntries(asked.map(({ id, interrupts }) => [id, interrupts]));
     });
-    this.#seen.set(threadId, head);
+    this.#seen.set(threadId, revision);
   }
 
   async #add(threadId: string): Promise<void> {

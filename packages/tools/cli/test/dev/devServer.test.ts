@@ -263,6 +263,23 @@ test("threads of other processes are listed with their graph, whatever their ids
   await saver.deleteThread(odd);
 });
 
+test("a question that another process asks is shown, though the thread was looked at before, at the same checkpoint", async () => {
+  const from = await ran("ask");
+  const { checkpoint, metadata, pendingWrites } = (await saver.getTuple({
+    configurable: { thread_id: from },
+  }))!;
+  const thread = randomUUID();
+  const config = { configurable: { thread_id: thread, checkpoint_ns: "" } };
+  const at = await saver.put(config, checkpoint, metadata!);
+  expect(await client.threads.get(thread)).toMatchObject({ status: "interrupted", interrupts: {} });
+  for (const [taskId, channel, value] of pendingWrites!)
+    await saver.putWrites(at, [[channel, value]], taskId);
+  const asked = Object.values((await client.threads.get(thread)).interrupts);
+  expect(asked).toMatchObject([[{ value: "May I?" }]]);
+  await saver.deleteThread(thread);
+  await saver.deleteThread(from);
+});
+
 test("after a kill in the midst of a run the thread shows where it stopped, and goes on when it is asked", async () => {
   const { thread_id: thread } = await client.threads.create({ metadata: { topic: "kill" } });
   const { run_id } = await client.runs.create(thread, "agent", { input: { said: ["wait"] } });
