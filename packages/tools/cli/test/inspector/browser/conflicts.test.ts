@@ -101,7 +101,7 @@ test("if two tabs answer, the second is told that the question was answered", as
 });
 
 test.runIf(allRounds)(
-  "the inbox follows: a thread that another process answers leaves it, and Answer leads to where it is answered",
+  "a person answers in the inbox; one who comes too late is told, and a thread that another process answers leaves",
   async () => {
     const waiting = new MemorySaver();
     const State = Annotation.Root({ said: Annotation<string> });
@@ -109,19 +109,54 @@ test.runIf(allRounds)(
       .addNode("clerk", () => ({ said: interrupt<string, string>("Book the hotel?") }))
       .addEdge(START, "clerk")
       .compile({ checkpointer: waiting });
-    for (const thread of ["ada", "bob"]) await graph.invoke({}, on(thread));
-    const { at } = await inspecting(waiting, { allow: ["read", "write"], pollMs: 50 });
+    const people = ["ada", "bob", "cleo", "dan", "eve"];
+    for (const thread of people) await graph.invoke({}, on(thread));
+    const given = { graphs: ["hotel"], graph: () => Promise.resolve(graph as never) };
+    const { at } = await inspecting(waiting, { ...given, allow: ["read", "write"], pollMs: 50 });
     const page = await openTab(at("/"));
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Inbox" }).click();
     const list = page.getByRole("list", { name: "Threads that wait for an answer" });
-    await expect.poll(() => list.getByText("Book the hotel?").count()).toBe(2);
+    const row = (thread: string) =>
+      list.getByRole("listitem").filter({ has: page.getByRole("link", { name: thread }) });
+    const say = async (tab: Page, thread: string, text: string) => {
+      const its = tab.getByRole("listitem").filter({ has: tab.getByRole("link", { name: thread }) });
+      await its.getByRole("button", { name: "Answer", exact: true }).click();
+      await its.getByRole("textbox", { name: "Answer to clerk" }).fill(text);
+      return its.getByRole("button", { name: "Answer and run on" });
+    };
+    await expect.poll(() => list.getByText("Book the hotel?").count()).toBe(people.length);
     await graph.invoke(new Command({ resume: "yes" }), on("ada"));
-    await expect.poll(() => list.getByText("Book the hotel?").count()).toBe(1);
-    await list.getByRole("link", { name: "bob" }).waitFor();
-    await list.getByRole("link", { name: "Answer" }).click();
-    await page.waitForURL("**/whatif?at=bob&checkpoint=*");
-    await page.goBack();
-    await graph.invoke(new Command({ resume: "yes" }), on("bob"));
+    await expect.poll(() => row("ada").count()).toBe(0);
+
+    await (await say(page, "bob", "the one by the sea")).click();
+    await page.getByText("bob was answered.").waitFor();
+    await expect.poll(() => row("bob").count()).toBe(0);
+    expect((await graph.getState(on("bob"))).values).toEqual({ said: "the one by the sea" });
+
+    // Another process answers while the form is open.
+    await say(page, "cleo", "no");
+    await graph.invoke(new Command({ resume: "yes" }), on("cleo"));
+    await page.getByText("cleo was answered meanwhile.").waitFor();
+    await expect.poll(() => row("cleo").count()).toBe(0);
+
+    // A page that hasn't heard of it.
+    const deaf = await inspecting(waiting, { ...given, ...unaware });
+    const late = await openTab(deaf.at("/inbox"), { expected: [/409/] });
+    const send = await say(late, "dan", "no");
+    await graph.invoke(new Command({ resume: "yes" }), on("dan"));
+    await send.click();
+    await late.getByText("This came too late.").waitFor();
+    await expect.poll(() => late.getByRole("link", { name: "dan" }).count()).toBe(0);
+    expect((await graph.getState(on("dan"))).values).toEqual({ said: "yes" });
+
+    const reads = await inspecting(waiting, given);
+    const only = await openTab(reads.at("/inbox"));
+    await only.getByText("Book the hotel?").waitFor();
+    expect(await only.getByRole("button", { name: "Answer", exact: true }).count()).toBe(0);
+
+    await say(page, "eve", "yes");
+    await row("eve").getByRole("button", { name: "Close" }).click();
+    await graph.invoke(new Command({ resume: "yes" }), on("eve"));
     await page.getByText("No thread waits for an answer").waitFor();
   },
 );
