@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Life } from "../../packages/features/journal/test/support/mortal.ts";
+import { deafToDeaths, Life } from "../../packages/features/journal/test/support/mortal.ts";
 import { savers } from "../../packages/features/journal/test/support/places.ts";
 import { rendered, run } from "../../packages/tools/cli/test/operations/support/run.ts";
 import { testContext } from "../../packages/tools/cli/test/operations/support/testContext.ts";
@@ -16,7 +16,9 @@ import { finish, type Kind } from "./kind.ts";
 import { Book } from "./world.ts";
 
 // deepagents, supervisor, swarm, and createAgent with its middleware. Each is brought to its end by one process, and by many that die in the
-// midst of a step: their final states are equal, and what their tools did. langchain asks for a later LangGraph than the oldest row's.
+// midst of a step: their final states are equal, and what their tools did.
+
+beforeAll(deafToDeaths);
 
 interface Played {
   readonly values: Record<string, unknown>;

@@ -14,7 +14,7 @@ import { countLine, runVitest } from "./vitest.mjs";
 // `node test/run/langgraph-versions.mjs 1.4.12` runs one row; `--prepare 1.4.12 FOLDER` only makes its folder.
 const ROWS = [
   { langgraph: "1.4.12", checkpoint: "1.1.5", core: "1.2.13", whole: true },
-  { langgraph: "1.4.18", checkpoint: "1.2.2", core: "1.2.18" },
+  { langgraph: "1.4.18", checkpoint: "1.2.2", core: "1.2.18", family: true },
   { langgraph: "1.5.3", checkpoint: "1.2.1", core: "1.3.5" },
   { langgraph: "1.7.3", checkpoint: "1.2.2", core: "1.4.0", whole: true },
 ];
@@ -41,8 +41,9 @@ const IN_EVERY_ROW = [
     (name) => `packages/features/journal/test/${name}.test.ts`,
   ),
 ];
-// On servers, in the oldest row and the newest. Tests of createAgent and deepagents (the journal's agents and types, test/family) aren't in
-// any row: langchain asks for a later LangGraph than the oldest row's.
+// In the oldest row that langchain, the supervisor and the swarm ask for: createAgent, deepagents and their like.
+const OF_FAMILY = ["packages/features/journal/test/agents.test.ts", "test/family/family.test.ts"];
+// On servers, in the oldest row and the newest.
 const ON_SERVERS = [
   ...["graphs", "differential", "validation"].flatMap((name) => [
     `packages/engine/postgres/test/${name}.test.ts`,
@@ -68,7 +69,7 @@ if (asked[0] === "--prepare") {
   if (problem !== undefined) fail(problem);
   process.exit();
 }
-ensureServers([...IN_EVERY_ROW, ...ON_SERVERS]);
+ensureServers([...IN_EVERY_ROW, ...ON_SERVERS, ...OF_FAMILY]);
 // The repository's own version has been through all of `npm test`; asked for by name, it is run here too.
 const own = /"@langchain\/langgraph": (\S+)/.exec(
   readFileSync(join(root, "pnpm-workspace.yaml"), "utf8"),
@@ -104,7 +105,11 @@ async function runRow(row, { folder, problem }) {
     counts.failed++;
     return counts;
   }
-  const tests = [...IN_EVERY_ROW, ...(row.whole === true ? ON_SERVERS : [])];
+  const tests = [
+    ...IN_EVERY_ROW,
+    ...(row.whole === true ? ON_SERVERS : []),
+    ...(row.family === true ? OF_FAMILY : []),
+  ];
   const options = { cwd: folder, reporter: "dot", timeoutMs: 20 * 60_000 };
   const [found, typed] = await Promise.all([
     runVitest(tests, options),

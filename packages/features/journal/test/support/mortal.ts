@@ -83,6 +83,25 @@ export class Life {
   }
 }
 
+class Died extends Error {}
+
 function died(): Error {
-  return new Error("the process was killed");
+  return new Died("the process was killed");
+}
+
+/**
+ * LangGraph 1.4 awaits no write of a run that has failed: of a process that died, nobody is left to hear of it.
+ * @returns ends it
+ */
+export function deafToDeaths(): () => void {
+  const listeners = process.listeners("unhandledRejection");
+  const hear = (error: unknown, promise: Promise<unknown>): void => {
+    if (!(error instanceof Died)) for (const listener of listeners) listener(error, promise);
+  };
+  process.removeAllListeners("unhandledRejection");
+  process.on("unhandledRejection", hear);
+  return () => {
+    process.off("unhandledRejection", hear);
+    for (const listener of listeners) process.on("unhandledRejection", listener);
+  };
 }
