@@ -5,7 +5,7 @@ import {
   type Tier,
   type TierSaver,
 } from "@stratigraph/core";
-import { pickOptions, saverOptionNames } from "@stratigraph/core/internal";
+import { kindOf, pickOptions, saverOptionNames } from "@stratigraph/core/internal";
 import { openSource, readThrough } from "@stratigraph/migrate";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { RedisSaver } from "@stratigraph/redis";
@@ -53,6 +53,14 @@ export async function createCheckpointer(
 ): Promise<TierSaver> {
   // An undefined argument is not a missing one: it is probably a variable that isn't set, and must not open some other storage.
   const config = given.length === 0 ? (await loadConfig()).checkpointer : given[0];
+  // Ignored, it would leave values unencrypted, or state of older versions as it is.
+  const more = (given as readonly unknown[])[1];
+  if (more !== undefined)
+    throw new InvalidOptionError(
+      "options",
+      kindOf(more),
+      'createCheckpointer takes one argument. Write the options beside the URL: { postgres: "postgresql://…", encryption }.',
+    );
   const saver = openCheckpointer(config);
   const common: CommonConfig = typeof config === "string" ? {} : config;
   try {

@@ -181,6 +181,15 @@ test.each<[string, unknown, string, string]>([
   expect(existsSync(folder)).toBe(false);
 });
 
+test("options after a URL, as createStore takes them, are refused: ignored, they would leave values unencrypted", async () => {
+  const call = createCheckpointer as (...given: unknown[]) => Promise<unknown>;
+  await expectRefused(
+    () => call("memory:", { conflict: "throw" }),
+    "options",
+    "Write the options beside the URL",
+  );
+});
+
 test("undefined is as good as absent", async () => {
   const none = { postgres: undefined, redis: undefined, warm: undefined, ttl: undefined };
   await createCheckpointer({ memory: true, ...none, setup: undefined, conflict: undefined });
