@@ -14,6 +14,7 @@ import {
   Calls,
   News,
   remembering,
+  statusTerms,
   statusLetters,
   validId,
 } from "@stratigraph/core/internal";
@@ -236,6 +237,7 @@ export class RedisTier
 
   async append(request: AppendRequest): Promise<Appended> {
     const append = async (): Promise<Appended> => {
+      if (opens(request)) this.#index.opening(request.threadId);
       await this.#indexRuns(request);
       const reply = await this.#write(
         "append",
@@ -251,12 +253,11 @@ export class RedisTier
     await this.#calls.run(
       "appendWrites",
       request.threadId,
-      () =>
-        this.#write(
-          "appendWrites",
-          request.threadId,
-          appendWritesArgs(request, this.#ttlMs(request.threadId)),
-        ),
+      async () => {
+        const { threadId, namespace, outcome } = request;
+        if (namespace === "" && outcome !== "ended" && outcome !== "nothing") this.#index.opening(threadId);
+        await this.#write("appendWrites", threadId, appendWritesArgs(request, this.#ttlMs(threadId)));
+      },
       () => writesTraffic(request),
     );
   }
@@ -612,6 +613,18 @@ export class RedisTier
       for (const { threadId } of page) seen.add(threadId);
     }
   }
+}
+
+/** Whether a thread may not be idle after this. */
+function opens({ records, heads }: AppendRequest): boolean {
+  return heads.some(
+    ({ namespace, to }) =>
+      namespace === "" &&
+      records.some(
+        (record) =>
+          record.namespace === "" && record.checkpointId === to && !record.terms.includes(statusTerms.idle),
+      ),
+  );
 }
 
 /** What ancestry.lua answers: whether there is more, checkpoints, blobs, names of large blobs. */

@@ -1,7 +1,7 @@
 // long file: all that reads and cleans the index of threads is best read side by side
 import { randomInt } from "node:crypto";
 import { StratigraphError, type ThreadInfo } from "@stratigraph/core";
-import { statusOfLetter } from "@stratigraph/core/internal";
+import { remembering, statusOfLetter } from "@stratigraph/core/internal";
 import type { ThreadQuery, ThreadTag } from "@stratigraph/core/tier";
 import type { Connection } from "./connection.ts";
 import { corruptThread, ofThread } from "./corruptThread.ts";
@@ -12,6 +12,9 @@ import { encodeTag, TagIndex, tagsIn } from "./tagIndex.ts";
 
 /** How many threads a page has. */
 const pageSize = 200;
+
+/** How many threads are remembered that this process put into the index of open ones. */
+const rememberedOpen = 10_000;
 
 /**
  * How long a run's set is kept after its last write, at least, if threads expire. After that its threads have expired too, or nobody
@@ -45,6 +48,8 @@ export class ThreadIndex {
   readonly #keys: KeyNames;
   readonly #ttlMs: number;
   readonly tags: TagIndex;
+  /** Threads that this process put into the index of open ones, and hasn't made idle since. */
+  readonly #entered = remembering<true>(rememberedOpen);
   /** Where the next sweep continues: after this thread, and after so many runs. */
   #sweptThread: IndexedThread | undefined;
   #sweptRuns = 0;
@@ -54,6 +59,18 @@ export class ThreadIndex {
     this.#keys = keys;
     this.#ttlMs = ttlMs;
     this.tags = new TagIndex(connection, keys);
+  }
+
+  /**
+   * Puts a thread into the index of open threads, before a write that opens it: if this process dies right after the write, nobody else
+   * would. Not awaited, so that the write follows at once, on the same connection. If it fails, {@link written} makes up for it.
+   */
+  opening(threadId: string): void {
+    if (this.#entered.get(threadId) === true) return;
+    this.#enter(threadId, Date.now()).then(
+      () => this.#entered.set(threadId, true),
+      () => undefined,
+    );
   }
 
   /**
@@ -68,6 +85,7 @@ export class ThreadIndex {
       stands === "" || stands.startsWith("i")
         ? undefined
         : this.#enter(threadId, Number(stands.slice(1))).catch(() => undefined);
+    if (stands.startsWith("i")) this.#entered.delete(threadId);
     const added =
       writtenAtMs === 0
         ? undefined
@@ -106,10 +124,10 @@ export class ThreadIndex {
    * Puts a thread into the index of open threads. Each time with another score within the second: so {@link #leave} sees that it was put
    * there anew.
    */
-  async #enter(threadId: string, writtenAtMs: number): Promise<void> {
+  async #enter(threadId: string, writtenAtMs: number, ...only: "NX"[]): Promise<void> {
     const second = Math.floor(writtenAtMs / 1000) * 1000;
     const score = second + randomInt(1000 * 1024) / 1024;
-    await this.#connection.command("ZADD", this.#keys.open, score, encodeId(threadId));
+    await this.#connection.command("ZADD", this.#keys.open, ...only, score, encodeId(threadId));
   }
 
   /** Takes a thread out of the index of open threads if it is idle or gone, and wasn't put there meanwhile. */
@@ -117,12 +135,13 @@ export class ThreadIndex {
     const score = await this.#connection.command("ZSCORE", this.#keys.open, encodeId(threadId));
     if (score === null) return;
     const found = await this.#look(threadId, { status: "unknown" });
-    if (typeof found === "object" && found.info.status !== "idle") return;
+    if (isOpen(found)) return;
     await this.#connection.run("unindex", [this.#keys.open], [encodeId(threadId), String(score)]);
   }
 
   /** Removes a thread that was deleted. */
   async deleted(threadId: string): Promise<void> {
+    this.#entered.delete(threadId);
     const member = encodeId(threadId);
     await Promise.allSettled([
       this.#connection.command("ZREM", this.#keys.threads, member),
@@ -132,7 +151,7 @@ export class ThreadIndex {
 
   /**
    * Removes the names of threads that are gone: from the index of all threads, which doesn't notice when threads expire, and from the
-   * sets of runs. Each call looks at a page of threads and a page of runs, and continues where the last one ended.
+   * sets of runs. Puts those that are open into the index of open threads, should they be missing there. Each call looks at a page of threads and a page of runs, and continues where the last one ended.
    * @param beforeMs only names that were written before this instant, in milliseconds since 1970
    * @returns how many names were removed
    */
@@ -145,8 +164,13 @@ export class ThreadIndex {
     this.#sweptThread = page.length < pageSize ? undefined : page.at(-1);
     let swept = 0;
     for (const thread of page) {
-      if (thread.writtenAtMs >= beforeMs || !(await this.#isGone(thread.threadId))) continue;
-      swept += await this.#gone(thread);
+      if (thread.writtenAtMs >= beforeMs) continue;
+      const found = await this.#lookOrTell(thread.threadId, {
+        status: "unknown",
+        onDamaged: () => undefined,
+      });
+      if (found === "gone") swept += await this.#gone(thread);
+      else if (isOpen(found)) await this.#enter(thread.threadId, found.info.writtenAtMs, "NX");
     }
     return swept;
   }
@@ -235,9 +259,8 @@ export class ThreadIndex {
 
   /** Corrects the index of open threads by what was found of one of them. */
   async #settle({ threadId }: IndexedThread, found: Looked, isWhole: boolean): Promise<void> {
-    const isOpen = typeof found === "object" && found.info.status !== "idle";
-    if (isWhole && !isOpen) await this.#leave(threadId);
-    if (!isWhole && isOpen) await this.#enter(threadId, found.info.writtenAtMs);
+    if (isWhole && !isOpen(found)) await this.#leave(threadId);
+    if (!isWhole && isOpen(found)) await this.#enter(threadId, found.info.writtenAtMs);
   }
 
   /** Threads that carry all tags, in order. A tag has few threads, so all are looked up and then sorted. */
@@ -400,6 +423,11 @@ function wrongIn(
   if (isHeaded && dead?.toString() === "1") return "dead says that it was deleted, though it has checkpoints";
   if (is(head) && !positive(heads)) return "nh says that it has no head, though it has one";
   return undefined;
+}
+
+/** Whether a thread isn't idle, or nobody knows. It was looked at with a status. */
+function isOpen(found: Looked): found is Exclude<Looked, string> {
+  return typeof found === "object" && found.info.status !== "idle";
 }
 
 /** Whether a thread's newest root record carries all terms. True if the record isn't here. */

@@ -1,3 +1,4 @@
+import { statusTerms } from "@stratigraph/core/internal";
 import type { ThreadTag } from "@stratigraph/core/tier";
 import { Redis } from "ioredis";
 import { sharedRedis } from "../../../../test/servers/shared.ts";
@@ -173,4 +174,73 @@ test("a copy of which a part was evicted before it was there whole is made again
   );
   expect(await copier.copyThread("source", "copy")).toBe(true);
   expect((await other.read({ threadId: "copy", namespace: "" })).checkpoint?.record.checkpointId).toBe("c1");
+});
+
+describe("of open threads", () => {
+  const open = async (threadId: string) => await client.zscore(`${prefix}open`, threadId);
+  /** A process that dies once the server has run its script. */
+  const dying = () => {
+    let isDead = false;
+    const cut = watched(
+      client,
+      () => {
+        if (isDead) throw new Error("killed");
+      },
+      (_, name) => {
+        if (name === "append" || name === "appendWrites") isDead = true;
+      },
+    );
+    return redis({ client: cut, prefix });
+  };
+  const asks = (threadId: string) => ({
+    ...{ threadId, namespace: "", checkpointId: "c1", taskId: "task", outcome: "waiting" as const },
+    ...{ blobs: [], body: Buffer.from("b"), newBlobs: [] },
+  });
+  const waiting = async () => await idsOf(other.threads({ status: "waiting" }));
+
+  test("a process that dies right after its write has put the thread there", async () => {
+    expect(await waiting()).toEqual([]);
+    await dying()
+      .append(put("begun", "c1"))
+      .catch(() => undefined);
+    expect(await open("begun")).not.toBeNull();
+    const idle = put("asks", "c1");
+    await other.append({
+      ...idle,
+      records: idle.records.map((record) => ({ ...record, terms: [statusTerms.idle] })),
+    });
+    await waiting();
+    expect(await open("asks")).toBeNull();
+    await dying()
+      .appendWrites(asks("asks"))
+      .catch(() => undefined);
+    expect(await waiting()).toContain("asks");
+  });
+
+  test("an entry too many is dropped by who reads it", async () => {
+    await waiting();
+    const refused = { ...put("gone", "c2"), seen: 7 };
+    await other.append(refused).catch(() => undefined);
+    const idle = put("idle", "c1");
+    await other.append({
+      ...idle,
+      records: idle.records.map((record) => ({ ...record, terms: [statusTerms.idle] })),
+    });
+    await client.zadd(`${prefix}open`, 1000, "idle", 1000, "never");
+    expect(await waiting()).toEqual([]);
+    expect([await open("idle"), await open("never")]).toEqual([null, null]);
+  });
+
+  test("a sweep finds one that is missing", async () => {
+    await other.append(put("t", "c1"));
+    await other.appendWrites(asks("t"));
+    await waiting();
+    const before = await open("t");
+    await other.sweep(-hourMs);
+    expect(await open("t")).toBe(before);
+    await client.zrem(`${prefix}open`, "t");
+    expect(await waiting()).toEqual([]);
+    await other.sweep(-hourMs);
+    expect(await waiting()).toEqual(["t"]);
+  });
 });

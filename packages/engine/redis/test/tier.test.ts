@@ -237,6 +237,9 @@ describe("calls", () => {
     expect(await cost(counted.peek(root("calls")))).toBe("EVALSHA");
     expect(await cost(counted.read(root("calls")))).toBe("EVALSHA");
     expect(await cost(counted.appendWrites(batch))).toMatch(/^EVALSHA( ZADD){0,2}$/);
+    // The first write to a thread that isn't idle: what it puts into the index of open threads comes before it, without waiting.
+    const begins = put("begins", "c1");
+    expect(await cost(counted.append(begins))).toMatch(/^ZADD EVALSHA( ZADD){0,2}$/);
     const appends = [];
     for (let n = 1; n < 20; n += 1)
       appends.push(await cost(counted.append(put("calls", `c${n + 1}`, `c${n}`))));
