@@ -23,6 +23,7 @@ export const calls: readonly Call[] = [
       tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint]),
     expected: [
       "threads",
+      "inbox",
       "history",
       "show",
       "writes",
