@@ -11,7 +11,7 @@ interface Message {
 }
 
 // STRATIGRAPH_TEST_TURNS=20000 takes some ten minutes.
-const turns = Number(process.env["STRATIGRAPH_TEST_TURNS"] ?? inRounds({ few: 320, all: 400, soak: 3200 }));
+const turns = Number(process.env["STRATIGRAPH_TEST_TURNS"] ?? inRounds({ few: 320, all: 480, soak: 3200 }));
 
 test.skipIf(!available.postgres || !available.redis)(
   "an instance holds no more memory after many turns than after few",

@@ -391,6 +391,7 @@ export class MemoryTier
   async evict(threadId: string, revision: number): Promise<boolean> {
     const thread = this.#threads.get(threadId);
     if (thread === undefined || thread.revision !== revision) return false;
+    const status = statusOf(thread, thread.heads.get(""));
     thread.records.clear();
     thread.writes.clear();
     thread.outcomes.clear();
@@ -399,6 +400,7 @@ export class MemoryTier
     thread.evicted = true;
     thread.revision += 1;
     thread.removedAt = thread.revision;
+    thread.noted = status && { revision: thread.revision, status };
     return true;
   }
 

@@ -7,7 +7,7 @@ import { buildPage } from "./support/buildPage.ts";
 import { sendRaw, serve, type Served } from "./support/serve.ts";
 
 /** Most that all files of the page take, and that it loads before it shows something; each file gzipped, in bytes. */
-const budgetBytes = { all: 120_000, first: 65_000 };
+const budgetBytes = { all: 124_000, first: 65_000 };
 
 let folder: string;
 let served: Served;

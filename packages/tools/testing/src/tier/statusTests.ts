@@ -116,6 +116,14 @@ export function statusTests(context: TierContext): void {
       expect(await tier.noteStatus(context.thread(), 1, "idle")).toBe(false);
     });
 
+    test("a thread whose bytes are dropped stands as before", async (test) => {
+      const tier = keeper(test);
+      const threadId = context.thread();
+      const { revision } = await tier.append(put(threadId, "c1", { terms: due }));
+      if (!(await tier.evict(threadId, revision))) throw new Error("it wasn't evicted");
+      expect(await standing(tier, threadId)).toBe("interrupted");
+    });
+
     test("a deleted thread isn't listed, and its id begins anew", async (test) => {
       const tier = keeper(test);
       const threadId = context.thread();

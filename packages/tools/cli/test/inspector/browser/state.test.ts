@@ -23,6 +23,8 @@ test("a conversation is shown with each call at its result, and the other channe
   const page = await openTab(at(pathOf("support/4711")));
   await checkpoint(page).getByText("Can I get my money back?").waitFor();
   await checkpoint(page).getByText("Refunded EUR 49.90 for order 4711, receipt R-4711-1").waitFor();
+  // Rows of a tree are in the page while they are seen.
+  await checkpoint(page).getByRole("tree", { name: "State" }).scrollIntoViewIfNeeded();
   await checkpoint(page).getByText("Anna Peeters").waitFor();
   await page.goto(at(pathOf("workshop chat")).split("#")[0]!);
   await checkpoint(page).getByText("Once more (30)").waitFor();

@@ -102,6 +102,7 @@ async function makeThreads(saver: TieredSaver, tier: MemoryTier): Promise<void> 
     durability: "sync" as const,
   });
   await putFirst(saver, "ada");
+  await putFirst(saver, "ada", "researcher:0d9b3e0e-6f5c-5b0e-9a51-2f0c7c1f8f11");
   const say = async (thread: string, values: object = {}) => {
     await graph.invoke({ messages: [{ role: "user", content: "Hello" }], ...values }, on(thread));
   };
@@ -129,9 +130,9 @@ async function payUnluckily(saver: TieredSaver): Promise<string> {
   return call!.fingerprint;
 }
 
-/** The oldest checkpoint, with an id that an example names by its beginning. */
-async function putFirst(saver: TieredSaver, thread: string): Promise<void> {
-  const config = { configurable: { thread_id: thread, checkpoint_ns: "" } };
+/** The oldest checkpoint of a namespace, with an id that an example names by its beginning. */
+async function putFirst(saver: TieredSaver, thread: string, namespace = ""): Promise<void> {
+  const config = { configurable: { thread_id: thread, checkpoint_ns: namespace } };
   const first = {
     v: 4,
     ts: new Date().toISOString(),
