@@ -331,7 +331,7 @@ export const itemMutants: readonly Mutant[] = [
   {
     id: "it64",
     kind: "guard",
-    what: "a search never ends while somebody changes items",
+    what: "a search never ends while items come",
     file: "packages/engine/core/src/items/newestItems.ts",
     find: "pass < mostPasses",
     replace: "pass < 1e6",
