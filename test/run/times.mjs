@@ -5,14 +5,14 @@ import { isQuick, reachedBy } from "./testFiles.mjs";
  * at once. A file is of the first kind that fits.
  */
 const KINDS = [
-  { name: "in memory", seconds: 85, fits: isQuick },
-  { name: "in a browser", seconds: 55, fits: (file) => reachedBy(file).has("playwright-core") },
+  { name: "in memory", seconds: 105, fits: isQuick },
+  { name: "in a browser", seconds: 45, fits: (file) => reachedBy(file).has("playwright-core") },
   {
     name: "processes that are killed",
-    seconds: 130,
+    seconds: 115,
     fits: (file) => reachedBy(file).has("test/servers/children.ts"),
   },
-  { name: "on servers", seconds: 560, fits: () => true },
+  { name: "on servers", seconds: 510, fits: () => true },
 ];
 
 /** What the files of a whole run took, by kind, and the ten that took longest. @param withBudgets those of few rounds */
