@@ -95,6 +95,7 @@ import { checkPruneOptions, type PruneOptions } from "../operations/pruneOptions
 import { reencrypt, type ReencryptOptions, type ReencryptReport } from "../operations/reencrypt.ts";
 import { matches, metadataTerms } from "../encode/metadataTerms.ts";
 import { runIdOf } from "./runIdOf.ts";
+import { RunsUnderWay } from "./runsUnderWay.ts";
 import { withRunMetadata } from "./runMetadata.ts";
 import type { ReadThrough } from "./readThrough.ts";
 import { StoredWaits, patienceOf, type StoredOptions } from "./storedWaits.ts";
@@ -149,6 +150,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #lineage: Lineage;
   readonly #bestEffort: BestEffort;
   readonly #waits: StoredWaits;
+  readonly #runs: RunsUnderWay;
   readonly #writers = new Writers();
   #ended: Promise<void> | undefined;
   readonly #retention: ResolvedRetention;
@@ -180,6 +182,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#known = new KnownThreads(tier, this.coder, this.#tags, this.stateVersions);
     this.#lineage = new Lineage(tier, this.coder);
     this.#bestEffort = new BestEffort(tier, this.coder, resolved.bestEffort);
+    this.#runs = RunsUnderWay.of(tier);
     this.#waits = new StoredWaits(tier, (at) => this.#known.parents.get(at) !== undefined);
     checkRetention(tier, options);
     this.#retention = resolved.retention;
@@ -292,13 +295,14 @@ export class TierSaver extends BaseCheckpointSaver {
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const about = aboutConfig(config);
     beginsRun(about.threadId, about.namespace);
-    return await operation("getTuple", about, async (notes) => {
+    const reading = operation("getTuple", about, async (notes) => {
       const tuple = await this.#getTuple(config, notes);
       if (notes === undefined) return tuple;
       notes.checkpointId = tuple?.checkpoint.id;
       if (tuple === undefined) notes.outcome = "none";
       return tuple;
     });
+    return await this.#runs.reads(config, about.threadId, reading);
   }
 
   /**
@@ -360,9 +364,11 @@ export class TierSaver extends BaseCheckpointSaver {
     metadata: CheckpointMetadata,
     newVersions?: ChannelVersions,
   ): Promise<RunnableConfig> {
-    return await operation("put", aboutConfig(config), (notes) =>
+    const about = aboutConfig(config);
+    const storing = operation("put", about, (notes) =>
       this.#put(config, checkpoint, metadata, newVersions, notes),
     );
+    return await this.#runs.stores(config, about.threadId, storing);
   }
 
   async #put(
@@ -409,9 +415,11 @@ export class TierSaver extends BaseCheckpointSaver {
     taskId: string,
     taskPath = "",
   ): Promise<void> {
-    await operation("putWrites", aboutConfig(config), (notes) =>
+    const about = aboutConfig(config);
+    const storing = operation("putWrites", about, (notes) =>
       this.#putWrites(config, writes, taskId, taskPath, notes),
     );
+    await this.#runs.stores(config, about.threadId, storing);
   }
 
   async #putWrites(
@@ -732,6 +740,8 @@ export class TierSaver extends BaseCheckpointSaver {
   async #getTuple(config: RunnableConfig, notes: Notes | undefined): Promise<CheckpointTuple | undefined> {
     if (maybeThreadOf(config)["thread_id"] === undefined) return undefined;
     const at = addressOf(config);
+    const others = this.#runs.othersEnded(config, at.threadId);
+    if (others !== undefined) await others;
     this.#rights.used(config, at);
     this.#readThrough?.met(at.threadId);
     const latest = this.#known.latest(at.threadId);
