@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { answerWithin } from "../contract/answerWithin.ts";
-import { StratigraphError } from "../contract/errors.ts";
+import { StratigraphError, ThreadDeletedError } from "../contract/errors.ts";
 import type { Tier } from "../contract/tier.ts";
 import { nextTurn } from "./nextTurn.ts";
 import { remembering } from "./remembering.ts";
@@ -32,6 +32,10 @@ export class RunsUnderWay {
   readonly #failed = new WeakSet<object>();
   /** By thread, the signals of runs that read it: those that fire between two calls of their run. */
   readonly #signals = remembering<readonly WeakRef<AbortSignal>[]>(remembered);
+  /** Threads that were deleted here. */
+  readonly #deleted = remembering<true>(remembered);
+  /** By run, the threads that were deleted since it began. */
+  readonly #late = new WeakMap<object, Set<string>>();
 
   private constructor(tier: string) {
     this.#tier = tier;
@@ -54,6 +58,9 @@ export class RunsUnderWay {
   reads<T>(config: RunnableConfig, threadId: string | undefined, read: Promise<T>): Promise<T> {
     const { signal } = threadId === undefined ? {} : config;
     if (threadId === undefined || signal === undefined) return read;
+    // A run that was stopped before it reads began before the deletion.
+    if (!signal.aborted) this.#deleted.delete(threadId);
+    else if (this.#deleted.get(threadId) === true) this.#isLateFor(signal, threadId);
     this.#began(signal, threadId, read);
     const signals = this.#signals.get(threadId) ?? [];
     if (!signals.some((ref) => ref.deref() === signal))
@@ -64,11 +71,13 @@ export class RunsUnderWay {
   /**
    * Waits until runs that were stopped, or failed, make no more calls. Undefined if there is nothing to wait for. A run that has ended itself
    * waits for none, so that no two wait for each other.
+   * @param threadId default: all threads
    * @throws StratigraphError "UNAVAILABLE" if that takes too long
    */
-  othersEnded(config: RunnableConfig, threadId: string): Promise<void> | undefined {
+  othersEnded(config: RunnableConfig, threadId?: string): Promise<void> | undefined {
     const run = runIn(config);
-    return this.#wait(threadId, () => (this.#hasEnded(run) ? [] : this.#ofEnded(threadId)));
+    const ids = this.#threads(threadId);
+    return this.#wait(threadId, () => (this.#hasEnded(run) ? [] : ids.flatMap((id) => this.#ofEnded(id))));
   }
 
   /**
@@ -77,9 +86,30 @@ export class RunsUnderWay {
    * @throws StratigraphError "UNAVAILABLE" if that takes too long
    */
   allEnded(threadId?: string): Promise<void> | undefined {
-    const ids = threadId === undefined ? [...this.#calls.keys()] : [threadId];
+    const ids = this.#threads(threadId);
     const first = ids.flatMap((id) => [...(this.#calls.get(id) ?? [])].map(({ gone }) => gone));
     return this.#wait(threadId, () => [...first.splice(0), ...ids.flatMap((id) => this.#ofEnded(id))]);
+  }
+
+  /** Notes the deletion of a thread, which has ended. */
+  deleted(threadId: string): void {
+    this.#deleted.set(threadId, true);
+    for (const { run } of this.#calls.get(threadId) ?? []) this.#isLateFor(run, threadId);
+    for (const ref of this.#signals.get(threadId) ?? []) this.#isLateFor(ref.deref() ?? {}, threadId);
+  }
+
+  /**
+   * Refuses what a run would store in a thread that was deleted since the run began. The tier refuses it, too, if the run read the thread
+   * before: a run that began before and reads afterwards can be told from a new one only here.
+   * @throws ThreadDeletedError
+   */
+  refuseLate(config: RunnableConfig, threadId: string): void {
+    if (this.#late.get(runIn(config))?.has(threadId) === true) throw new ThreadDeletedError(threadId);
+  }
+
+  #isLateFor(run: object, threadId: string): void {
+    const late = this.#late.get(run) ?? new Set();
+    this.#late.set(run, late.add(threadId));
   }
 
   #began(run: object, threadId: string, ends: Promise<unknown>): void {
@@ -93,6 +123,10 @@ export class RunsUnderWay {
     };
     const call: Call = { run, gone: gone() };
     calls.add(call);
+  }
+
+  #threads(threadId: string | undefined): string[] {
+    return threadId === undefined ? [...this.#calls.keys()] : [threadId];
   }
 
   #wait(threadId: string | undefined, waiting: () => readonly Promise<void>[]): Promise<void> | undefined {
@@ -134,10 +168,10 @@ function runIn(config: RunnableConfig): object {
   return config.signal ?? config;
 }
 
-function notEnded(tier: string, threadId = ""): StratigraphError {
+function notEnded(tier: string, threadId: string | undefined): StratigraphError {
   return new StratigraphError(
     "UNAVAILABLE",
-    `Thread ${JSON.stringify(threadId)}: a run that was stopped, or failed, still stores what it had done, and ${tier} hasn't answered ` +
+    `${threadId === undefined ? "A thread" : `Thread ${JSON.stringify(threadId)}`}: a run that was stopped, or failed, still stores what it had done, and ${tier} hasn't answered ` +
       `for ${longestMs} ms. What the thread is can't be told before. Repeat the call.`,
     { tier, threadId, timeoutMs: longestMs },
   );

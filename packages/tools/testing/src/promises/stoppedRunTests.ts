@@ -114,6 +114,46 @@ export const stoppedRunTests = ({ test, durabilities, saver, thread }: GraphCont
     expect((await run).messages).toEqual(["first", "re first"]);
   });
 
+  for (const durability of durabilities())
+    test(`a run brings no thread back that is deleted while it runs, durability ${durability}`, async () => {
+      const { own } = open();
+      const { own: other } = open();
+      for (const deletedBy of [own, other]) {
+        const config = { ...thread(), durability };
+        const { thread_id: threadId } = config.configurable;
+        const chat = chatOf(own);
+        const updates = await chat.stream({ messages: ["secret"] }, { ...config, streamMode: "updates" });
+        const run = async (): Promise<void> => {
+          for await (const _ of updates) await deletedBy.deleteThread(threadId);
+        };
+        if (durability === "async") await run();
+        else await expect(run()).rejects.toThrow(/deleted/);
+        expect((await chat.getState(config)).values).toEqual({});
+        expect(await chat.invoke({ messages: ["new"] }, config)).toEqual({ messages: ["new", "re new"] });
+        expect((await chatOf(other).getState(config)).values).toEqual({ messages: ["new", "re new"] });
+      }
+    });
+
+  for (const order of ["deleted, then stopped", "stopped, then deleted"])
+    test(`a run that reads a thread only after it was ${order}, stores nothing`, async () => {
+      const { door, own } = open(0);
+      const config = { ...thread(), durability: "async" as const };
+      const { thread_id: threadId } = config.configurable;
+      const chat = chatOf(own);
+      const holds = [door.hold("read"), door.hold("peek")];
+      const stop = new AbortController();
+      const run = chat.invoke({ messages: ["secret"] }, { ...config, signal: stop.signal });
+      const stopped = expect(run).rejects.toThrow();
+      await Promise.race(holds.map(({ reached }) => reached));
+      if (order === "stopped, then deleted") stop.abort();
+      await own.deleteThread(threadId);
+      stop.abort();
+      await stopped;
+      for (const hold of holds) hold.release();
+      expect((await chat.getState(config)).values).toEqual({});
+      expect(await chat.invoke({ messages: ["new"] }, config)).toEqual({ messages: ["new", "re new"] });
+    });
+
   // Before LangGraph 1.5 a put that is refused under "async" is a rejection that nobody handles.
   if (!isAtLeast("@langchain/langgraph", "1.5.0")) return;
   test("a thread is shown whole after a run whose value can't be stored", async () => {
