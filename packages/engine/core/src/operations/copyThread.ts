@@ -12,7 +12,7 @@ import {
   type WriteBatch,
 } from "../contract/tier.ts";
 import { copiesThreads, tagsThreads } from "../contract/tierExtensions.ts";
-import { refuseEvicted } from "./archivedElsewhere.ts";
+import { isArchivedElsewhere, refuseEvicted } from "./archivedElsewhere.ts";
 import { blobsOf, isComplete, readInParts, type ThreadPart, type ThreadReading } from "./threadReading.ts";
 
 /** A whole thread as a tier holds it, ready to be appended elsewhere. */
@@ -106,7 +106,7 @@ export function comesInParts(by: string): HeadMove {
  * @throws StratigraphError "THREAD_EXISTS"; EvictedError if a part of the source is in an archive that isn't open
  */
 export async function copyThread(tier: Tier, sourceId: string, targetId: string): Promise<void> {
-  await refuseEvicted(tier, sourceId);
+  if (await isArchivedElsewhere(tier, sourceId)) await refuseEvicted(tier, sourceId);
   await refuseExisting(tier, targetId);
   if (copiesThreads(tier)) await tier.copyThread(sourceId, targetId);
   else await copyByReading(tier, sourceId, targetId);
@@ -118,8 +118,9 @@ async function refuseExisting(tier: Tier, threadId: string): Promise<void> {
     if (!(await removeLeft(tier, threadId))) throw threadExists(threadId, record.checkpointId);
   // Of an archived thread whose archive isn't open only heads are here.
   for (const namespace of ["", reservedNamespaces.archived]) {
-    const { head } = await tier.peek({ threadId, namespace });
+    const { revision, head } = await tier.peek({ threadId, namespace });
     if (head !== undefined) throw threadExists(threadId, head);
+    if (revision === 0) return;
   }
 }
 
