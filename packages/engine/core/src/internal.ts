@@ -57,6 +57,7 @@ export { CheckpointCoder, type EncodedCheckpoint, type Manifest } from "./encode
 export { codecTags, pack, unpack } from "./codec/index.ts";
 export { loadZstd } from "./codec/loadZstd.ts";
 export type { Zstd } from "./codec/zstd.ts";
+export { isArchivedElsewhere, refuseEvicted } from "./operations/archivedElsewhere.ts";
 export { decodeCursor, encodeCursor } from "./operations/cursor.ts";
 export { batchDigest, currentWrites } from "./operations/currentWrites.ts";
 export {

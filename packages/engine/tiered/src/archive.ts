@@ -24,7 +24,7 @@ import {
 } from "@stratigraph/core/tier";
 import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
 import { archivedMark } from "./archivedMark.ts";
-import { isOvertaken, lifeOf } from "./life.ts";
+import { isOvertaken, lifeOf, refuseForeign } from "./life.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
 import { lookedThrough } from "./dueDeletions.ts";
 import { listByThread } from "./listByThread.ts";
@@ -316,12 +316,17 @@ export class Archive {
     );
   }
 
-  /** What a deletion must know of a thread before it deletes it. */
+  /**
+   * What a deletion must know of a thread before it deletes it.
+   * @throws StratigraphError "CORRUPT" if the archive has another thread under its id, which a deletion mustn't delete
+   */
   async beforeDeletion(threadId: string): Promise<BeforeDeletion> {
     const [mark, life, root] = await Promise.all(
       [archivedMark, lifeOf, ""].map((namespace) => this.#warm.peek({ threadId, namespace })),
     );
     const isCopied = mark!.head !== undefined;
+    if (root!.head !== undefined && (isCopied || life!.head !== undefined))
+      await this.#refuseForeign(threadId, { life: life!.head, isArchived: isCopied });
     return {
       revision: Math.min(mark!.revision, life!.revision, root!.revision),
       isCopied,
@@ -329,6 +334,15 @@ export class Archive {
       mayHold: isCopied || life!.head !== undefined || isDeleted(root!),
       isAnnounced: life!.head !== undefined,
     };
+  }
+
+  async #refuseForeign(threadId: string, now: Parameters<typeof refuseForeign>[3]): Promise<void> {
+    try {
+      await this.#cold.run(threadId, (cold) => refuseForeign(this.#warm.primary, cold, threadId, now));
+    } catch (error) {
+      // Maintenance deletes its copy later.
+      if (!StratigraphError.is(error, "ARCHIVE_UNAVAILABLE")) throw error;
+    }
   }
 
   /** Archived checkpoints of threads that still have a head in the warm tier, with that head. */

@@ -41,6 +41,8 @@ export async function announce(warm: Tier, cold: Tier, threadId: string): Promis
     const isLeft = copy.head === now.head ? copy.head !== undefined : await wasDeleted(warm, threadId);
     goesOn = !isLeft && (await sharesCheckpoint(warm, cold, threadId));
     if (!isLeft && !goesOn) throw foreign(warm, cold, threadId);
+    // The look whether it was deleted has announced a life, so the thread changed since it was read.
+    if (goesOn && now.head === undefined) return await announce(warm, cold, threadId);
     if (isLeft && !(await deleteCopy(cold, threadId, copy.revision))) return undefined;
     if (isLeft) copy = await cold.peek({ threadId, namespace: lifeOf });
   }
@@ -78,9 +80,28 @@ async function sharesCheckpoint(warm: Tier, cold: Tier, threadId: string): Promi
   const archived = new Set<string>();
   for await (const { record } of cold.list({ threadId, recordsOnly: true }))
     archived.add(checkpointKey(record));
+  const { head: checkpointId } = await warm.peek({ threadId, namespace: "" });
+  if (checkpointId !== undefined && archived.has(checkpointKey({ namespace: "", checkpointId }))) return true;
   for await (const { record } of warm.list({ threadId, recordsOnly: true }))
     if (archived.has(checkpointKey(record))) return true;
   return false;
+}
+
+/**
+ * Throws if what the archive has under a thread's id is of another thread, so that a deletion of this one mustn't delete it. Nothing is
+ * refused that was deleted here before.
+ * @param now the thread's life and mark in the warm tier
+ * @throws StratigraphError "CORRUPT"
+ */
+export async function refuseForeign(
+  warm: Tier,
+  cold: Tier,
+  threadId: string,
+  now: { readonly life: string | undefined; readonly isArchived: boolean },
+): Promise<void> {
+  const { head: life } = await cold.peek({ threadId, namespace: lifeOf });
+  if (life === undefined || life === now.life || (await sharesCheckpoint(warm, cold, threadId))) return;
+  if (now.isArchived || !(await wasDeleted(warm, threadId))) throw foreign(warm, cold, threadId);
 }
 
 /** The move of the life's head in the cold tier. It is refused if the copy there has another life. */
@@ -125,7 +146,7 @@ function foreign(warm: Tier, cold: Tier, threadId: string): StratigraphError {
     "CORRUPT",
     `Thread ${JSON.stringify(threadId)}: the archive (tier ${cold.name}) has checkpoints under this id that tier ${warm.name}, which owns the thread, ` +
       `neither has nor deleted. Is it the archive of another database, or was the database lost and begun anew? Nothing was changed. Name the right ` +
-      `archive; or, if nobody needs what is there, delete the thread through a saver of that tier alone.`,
+      `archive; or, if nobody needs what is there, delete the thread through a saver of that tier alone: stratigraph delete ${JSON.stringify(threadId)} --url URL_OF_THE_ARCHIVE.`,
     { tier: cold.name, threadId },
   );
 }

@@ -484,7 +484,7 @@ test("a listing of all threads remembers none of the checkpoints that it has ret
   }
 });
 
-test("a thread that was never archived is deleted without a request to the archive; one that was, with one", async () => {
+test("a thread that was never archived is deleted without a request to the archive; one that was, after a look at what is there", async () => {
   const { saver, cold } = opened();
   await fill(saver, "idle", 3);
   await saver.maintain();
@@ -495,7 +495,7 @@ test("a thread that was never archived is deleted without a request to the archi
   expect(cold.calls).toEqual([]);
   cold.reset();
   await saver.deleteThread("idle");
-  expect(cold.calls.map(({ method }) => method)).toEqual(["deleteThread"]);
+  expect(cold.calls.map(({ method }) => method)).toEqual(["peek", "deleteThread"]);
   expect(await cold.inner.blobs("idle")).toEqual([]);
 });
 

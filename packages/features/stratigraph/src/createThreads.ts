@@ -1,5 +1,11 @@
 import { isSaver } from "@stratigraph/branch/internal";
-import { InvalidOptionError, NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
+import {
+  EvictedError,
+  InvalidOptionError,
+  NotFoundError,
+  StratigraphError,
+  type TierSaver,
+} from "@stratigraph/core";
 import {
   checkOptions,
   decodeThreadRecord,
@@ -38,7 +44,7 @@ export interface ThreadSearch {
 
 /** The threads of a checkpointer, as `createEmbedServer` of `@langchain/langgraph-api/experimental/embed` takes them: its `ThreadSaver`. */
 export interface Threads {
-  /** @throws NotFoundError, which a Hono server answers with 404 */
+  /** @throws NotFoundError, which a Hono server answers with 404; EvictedError if it is archived, and its archive isn't open */
   get(id: string): Promise<StoredThread>;
   /**
    * Adds metadata to a thread, key by key. "put" begins the thread if it isn't there.
@@ -192,10 +198,12 @@ class SavedThreads implements Threads {
 
   async #read(threadId: string): Promise<Read> {
     const { tier, coder } = this.#saver;
-    const [{ checkpoint, revision }, root] = await Promise.all([
+    const [{ checkpoint, head, revision }, root] = await Promise.all([
       tier.read({ threadId, namespace }),
       tier.peek({ threadId, namespace: "" }),
     ]);
+    if (head !== undefined && checkpoint === undefined)
+      throw new EvictedError(tier.name, { threadId, namespace, checkpointId: head });
     const record = checkpoint?.record;
     const known = record === undefined ? undefined : await decodeThreadRecord(coder, record);
     return { record, known, revision, isThere: record !== undefined || root.head !== undefined };

@@ -12,6 +12,7 @@ import {
   type WriteBatch,
 } from "../contract/tier.ts";
 import { copiesThreads, tagsThreads } from "../contract/tierExtensions.ts";
+import { isArchivedElsewhere, refuseEvicted } from "./archivedElsewhere.ts";
 import { blobsOf, isComplete, readInParts, type ThreadPart, type ThreadReading } from "./threadReading.ts";
 
 /** A whole thread as a tier holds it, ready to be appended elsewhere. */
@@ -102,18 +103,25 @@ export function comesInParts(by: string): HeadMove {
 
 /**
  * Copies a thread inside a tier. First removes what an earlier copy to this id left if its process was killed.
- * @throws StratigraphError "THREAD_EXISTS"
+ * @throws StratigraphError "THREAD_EXISTS"; EvictedError if a part of the source is in an archive that isn't open
  */
 export async function copyThread(tier: Tier, sourceId: string, targetId: string): Promise<void> {
+  if (await isArchivedElsewhere(tier, sourceId)) await refuseEvicted(tier, sourceId);
   await refuseExisting(tier, targetId);
   if (copiesThreads(tier)) await tier.copyThread(sourceId, targetId);
   else await copyByReading(tier, sourceId, targetId);
 }
 
-/** @throws StratigraphError "THREAD_EXISTS" if a thread has checkpoints, unless a killed copy left them */
+/** @throws StratigraphError "THREAD_EXISTS" if a thread has checkpoints, unless a killed copy left them; also if they are archived */
 async function refuseExisting(tier: Tier, threadId: string): Promise<void> {
   for await (const { record } of tier.list({ threadId, recordsOnly: true, limit: 1 }))
     if (!(await removeLeft(tier, threadId))) throw threadExists(threadId, record.checkpointId);
+  // Of an archived thread whose archive isn't open only heads are here.
+  for (const namespace of ["", reservedNamespaces.archived]) {
+    const { revision, head } = await tier.peek({ threadId, namespace });
+    if (head !== undefined) throw threadExists(threadId, head);
+    if (revision === 0) return;
+  }
 }
 
 /**

@@ -37,6 +37,7 @@ import {
   type CheckpointPut,
 } from "../encode/checkpointCoder.ts";
 import { listConflicts, type Conflict } from "../operations/conflicts.ts";
+import { refuseEvicted } from "../operations/archivedElsewhere.ts";
 import { copyThread } from "../operations/copyThread.ts";
 import { deltaChannelHistory } from "../operations/deltaChannelHistory.ts";
 import {
@@ -978,6 +979,8 @@ export class TierSaver extends BaseCheckpointSaver {
     } catch (error) {
       if (!StratigraphError.is(error, "CHECKPOINT_CONFLICT")) throw error;
       const head = String(error.data["head"]);
+      // This writer never read the thread.
+      if (isImport) await refuseEvicted(this.tier, at.threadId);
       if (isImport && at.checkpointId > head) {
         const heads = request.heads.map((move) => ({ ...move, expected: [head] }));
         return await this.tier.append({ ...request, heads });

@@ -1,5 +1,11 @@
-import { InvalidOptionError, StratigraphError, type TierSaver } from "@stratigraph/core";
-import { checkOptions, validId } from "@stratigraph/core/internal";
+import {
+  CorruptionError,
+  EvictedError,
+  InvalidOptionError,
+  StratigraphError,
+  type TierSaver,
+} from "@stratigraph/core";
+import { checkOptions, isArchivedElsewhere, validId } from "@stratigraph/core/internal";
 import { recordPrefix, seqOfRecord } from "../log/records.ts";
 import { decodeEvent, encodeEvent, eventsNamespace, termsOfKey, type StoredEvent } from "./eventRecords.ts";
 import type { AppendedEvent, EventsOptions, Projection } from "./projection.ts";
@@ -242,12 +248,14 @@ export class EventStore<S, E> {
     const { initial, reducerVersion = "" } = this.#options;
     let from: Projection<S> = { state: await this.#copyOf(initial), version: 0, at: undefined };
     const found: StoredEvent<E>[] = [];
+    let oldest: number | undefined;
     for await (const stored of this.#list(threadId, until)) {
       if (stored.record.checkpointId === known?.recordId) {
         from = { ...known, state: await this.#copyOf(known.state) };
         break;
       }
       const { snapshot, ...event } = await decodeEvent<E>(this.#saver, stored);
+      oldest = event.version;
       if (until instanceof Date && event.at > until) continue;
       if (snapshot?.reducer === reducerVersion) {
         from = { state: snapshot.state as S, version: event.version, at: event.at };
@@ -255,9 +263,27 @@ export class EventStore<S, E> {
       }
       found.push(event);
     }
+    if (from.version === 0 && oldest !== 1 && until !== 0) await this.#refuseMissing(threadId, oldest);
     return found.reduceRight<Projection<S>>(
       ({ state }, { event, version, at }) => ({ state: this.#reducer(state, event), version, at }),
       from,
+    );
+  }
+
+  /**
+   * Refuses a thread of which not all events are here. @param oldest the version of the oldest one that is; undefined if none is
+   * @throws EvictedError if the others are in an archive that isn't open; CorruptionError
+   */
+  async #refuseMissing(threadId: string, oldest: number | undefined): Promise<void> {
+    const { tier } = this.#saver;
+    const { head } = await tier.peek({ threadId, namespace: eventsNamespace });
+    // It has no events, or was deleted meanwhile.
+    if (head === undefined) return;
+    const at = { threadId, namespace: eventsNamespace, checkpointId: head };
+    if (await isArchivedElsewhere(tier, threadId)) throw new EvictedError(tier.name, at);
+    throw new CorruptionError(
+      at,
+      `events before version ${(oldest ?? seqOfRecord(head)! + 1).toString()} are missing`,
     );
   }
 

@@ -1,4 +1,5 @@
-import type { TierSaver } from "@stratigraph/core";
+import { EvictedError, type TierSaver } from "@stratigraph/core";
+import { isArchivedElsewhere } from "@stratigraph/core/internal";
 import type { CheckpointRecord } from "@stratigraph/core/tier";
 import { journalBroken } from "../errors.ts";
 import { canonical } from "../identity/canonical.ts";
@@ -24,7 +25,7 @@ export interface Known {
  * The state after the last entry, from the known state and the entries since.
  * @param head name of the last record
  * @throws StratigraphError "JOURNAL_BROKEN" if entries are missing, don't follow each other, or were changed: nothing is returned from such
- * a journal; "KEY_MISSING"
+ * a journal; "KEY_MISSING"; EvictedError if they are in an archive that isn't open
  */
 export async function caughtUp(
   saver: TierSaver,
@@ -50,8 +51,10 @@ export async function caughtUp(
       await checkThread(saver, threadId, sealing, calls);
       return calls.commit();
     }
-    if (attempt === attempts)
-      throw journalBroken(threadId, gap, "it is missing, or doesn't follow the one before");
+    if (attempt < attempts) continue;
+    if (await isArchivedElsewhere(saver.tier, threadId))
+      throw new EvictedError(saver.tier.name, { threadId, namespace: journalNamespace, checkpointId: head });
+    throw journalBroken(threadId, gap, "it is missing, or doesn't follow the one before");
   }
 }
 

@@ -3,6 +3,7 @@ import { StratigraphError } from "@stratigraph/core";
 import {
   batchDigest,
   currentWrites,
+  refuseEvicted,
   rewindMark,
   rewindTask,
   type CheckpointCoder,
@@ -93,6 +94,7 @@ async function importAlone(
     try {
       // The coder may remember blobs that another process has pruned since.
       storage.coder.forgetThread(threadId);
+      await refuseEvicted(storage.tier, threadId);
       const there = await threadThere(storage.tier, threadId);
       return await new Bringing(storage, thread, there, options).run();
     } catch (error) {

@@ -4,7 +4,9 @@ import {
   batchKey,
   blobsOf,
   CopiedThread,
+  isArchivedElsewhere,
   readInParts,
+  refuseEvicted,
   tagsThreads,
   type ThreadPart,
   type ThreadReading,
@@ -61,6 +63,9 @@ export async function moveThread(
       const { head } = await from.tier.peek({ threadId, namespace: "" });
       return { ...done, differences: head === undefined ? [] : [{ threadId, what: onlyHead }] };
     }
+    if (await isArchivedElsewhere(from.tier, threadId))
+      return { ...done, differences: [{ threadId, what: onlyHead }] };
+    await refuseEvicted(to.tier, threadId);
     const there = await thereOf(to.tier, threadId);
     if (isDiverged(reading, there)) return { ...done, diverged: true, differences: [] };
     await copyTags(from.tier, to.tier, threadId);

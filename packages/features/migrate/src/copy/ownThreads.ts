@@ -16,5 +16,5 @@ export async function ownThreads(
   return ids.sort();
 }
 
-/** The difference that is reported for a thread that is listed but has no checkpoints. */
+/** The difference that is reported for a thread that isn't here, or not all of it: the rest is in its archive. */
 export const onlyHead = "its checkpoints aren't in this storage; open it together with its archive";

@@ -133,7 +133,7 @@ export function* renderCopy(done: string, output: z.output<typeof copyOutput>): 
   yield `${done}: ${count(output.threads, "thread")}${there}; ${news} were copied.`;
   if (output.leftOut > 0)
     yield `${count(output.leftOut, "checkpoint")} of branches were left out, as the target can't hold them.`;
-  if (output.verified && output.differences.length === 0)
+  if (output.verified && output.differences.length + output.diverged.length === 0)
     yield output.complete
       ? "Read back and compared: everything is there."
       : "Read back and compared: so far, everything is there.";

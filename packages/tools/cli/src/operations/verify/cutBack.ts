@@ -1,6 +1,7 @@
 import { promote } from "@stratigraph/core/internal";
-import type { CheckpointRecord } from "@stratigraph/core/tier";
+import { reservedNamespaces, type CheckpointRecord } from "@stratigraph/core/tier";
 import { storedIn } from "./goodCopies.ts";
+import { descends, ownersOf, whyNotWhole } from "./lives.ts";
 import type { Place, Storage } from "./places.ts";
 import { addressOf, isOvertaken, stateOf, type Case, type Remedy } from "./remedy.ts";
 
@@ -10,15 +11,25 @@ import { addressOf, isOvertaken, stateOf, type Case, type Remedy } from "./remed
  */
 export async function cutBack({ storage, threadId, suspicion }: Case): Promise<Remedy | undefined> {
   const { namespace } = suspicion;
+  const impossible = await whyNotWhole(storage, threadId);
+  if (impossible !== undefined) return { impossible };
   const [main] = storage.owners;
   const { head, revision } = await main!.tier.peek({ threadId, namespace });
   if (head === undefined) return undefined;
   const records = new Map<string, CheckpointRecord>();
   // Read the owners themselves: reading the stack would restore archived threads.
-  for (const { tier } of storage.owners.toReversed())
-    for await (const { record } of tier.list({ threadId, namespace, recordsOnly: true }))
+  const owners = await ownersOf(storage, threadId);
+  const archived = new Set<string>();
+  for (const { tier } of owners.toReversed())
+    for await (const { record } of tier.list({ threadId, namespace, recordsOnly: true })) {
       records.set(record.checkpointId, record);
-  const at = await lastWhole(storage, records, head);
+      if (tier !== main!.tier) archived.add(record.checkpointId);
+    }
+  // Beside an archived thread there may be another conversation, which an import without the archive left.
+  const { head: mark } = await main!.tier.peek({ threadId, namespace: reservedNamespaces.archived });
+  const isOwn = ({ checkpointId }: CheckpointRecord): boolean =>
+    mark === undefined || namespace !== "" || descends(records, archived, checkpointId);
+  const at = await lastWhole(storage, owners, records, head, isOwn);
   if (at === undefined || at.checkpointId === head) return undefined;
   return {
     does: `Set the head back to ${at.checkpointId}, the last one that is whole. What came after it stays, as a side branch.`,
@@ -56,14 +67,16 @@ export async function cutBack({ storage, threadId, suspicion }: Case): Promise<R
 
 async function lastWhole(
   storage: Storage,
+  owners: readonly Place[],
   records: ReadonlyMap<string, CheckpointRecord>,
   head: string,
+  isOwn: (record: CheckpointRecord) => boolean,
 ): Promise<CheckpointRecord | undefined> {
-  const mainLine = [...records.values()].filter(({ lostTo }) => lostTo === undefined);
+  const mainLine = [...records.values()].filter((record) => record.lostTo === undefined && isOwn(record));
   const newest = mainLine.sort((a, b) => (a.checkpointId < b.checkpointId ? 1 : -1))[0];
   let at = records.get(head) ?? newest;
   while (at !== undefined) {
-    for (const owner of storage.owners) {
+    for (const owner of owners) {
       const stored = await storedIn(owner, addressOf(at));
       const state = stored === undefined ? "damaged" : await stateOf(storage, stored);
       if (state === "whole") return at;

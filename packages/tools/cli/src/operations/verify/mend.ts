@@ -2,6 +2,7 @@ import { inspectsThreads, mendsThreads } from "@stratigraph/core/internal";
 import {
   blobClosure,
   namedBlobs,
+  type Address,
   type CheckpointRecord,
   type StoredCheckpoint,
 } from "@stratigraph/core/tier";
@@ -9,6 +10,7 @@ import { cutBack } from "./cutBack.ts";
 import { dropCopy, dropDeleted, dropOrphanBlob, dropStray, pruneSide } from "./drop.ts";
 import { goodCopies, storedIn, type GoodCopy } from "./goodCopies.ts";
 import { addressOf, isOvertaken, isWhole, remove, type Case, type Remedy } from "./remedy.ts";
+import { markStrangers, otherLifeAdvice, ownersOf, takeBackAdvice, whyNotWhole } from "./lives.ts";
 import { rethrowUnlessDamage } from "./suspicion.ts";
 
 /** Decides what to do about a finding. Reads, and changes nothing. */
@@ -30,7 +32,9 @@ export async function remedyFor(found: Case): Promise<Remedy> {
       return dropDeleted(found);
     case "orphan":
       if (part === "thread")
-        return { impossible: "Run maintenance: it removes what is left of deleted threads." };
+        return place.role === "cold"
+          ? { impossible: otherLifeAdvice(found.threadId) }
+          : await markStrangers(found);
       return part === "writes" ? dropStray(found) : dropOrphanBlob(found);
     case "gap":
       if (part === "writes") return { impossible: writesAdvice };
@@ -58,6 +62,11 @@ const historyAdvice =
   "No tier has good bytes. The head doesn't need them, so runs can continue. To read this checkpoint, restore it from a backup; to be rid of it, prune the thread.";
 const headAdvice =
   "No tier has good bytes. Neither the head of this thread can be read, nor an older checkpoint that it could be set to, so runs on the thread fail. Check first that the encryption keys are those with which it was written. If they are, restore the thread from a backup.";
+/** An archive has a newer state of a thread than the database, which was restored to an older one. */
+const aheadAdvice = ({ threadId, checkpointId }: Address, archive: string): string =>
+  `Tier ${archive} has this thread up to ${checkpointId}, and the database doesn't: it was restored to a time before. Nothing is changed. Runs continue from the ` +
+  `head that the database has, and archiving keeps both. To have the newer checkpoints back, before the thread goes on: stratigraph move URL_OF_THE_DATABASE ` +
+  `--url URL_OF_THE_ARCHIVE --thread ${JSON.stringify(threadId)}.`;
 const markAdvice =
   "Nothing is done: runs continue from this head. If something newer won the race and is lost, restore it from a backup.";
 /** What a person can do if a tier can't read what it holds. */
@@ -188,15 +197,22 @@ function insertion(
 
 async function mendHead(found: Case): Promise<Remedy> {
   const { storage, threadId, suspicion } = found;
-  const { place, namespace, checkpointId, target, severity } = suspicion;
+  const { place, part, namespace, checkpointId, target, severity } = suspicion;
+  if (part === "thread") return { impossible: takeBackAdvice(threadId, target!) };
   if (severity === "error" && checkpointId !== undefined) {
     const none =
       "No tier has a whole checkpoint that the head could be set to. Restore the thread from a backup, or delete it.";
     return (await putBack(found)) ?? (await cutBack(found)) ?? { impossible: none };
   }
   if (target === undefined && checkpointId !== undefined) return { impossible: markAdvice };
-  const to =
-    target === undefined ? undefined : await storedIn(place, { threadId, namespace, checkpointId: target });
+  const impossible = await whyNotWhole(storage, threadId);
+  if (impossible !== undefined) return { impossible };
+  const newest = { threadId, namespace, checkpointId: target! };
+  const to = target === undefined ? undefined : await storedIn(place, newest);
+  if (to === undefined && target !== undefined)
+    for (const archive of (await ownersOf(storage, threadId)).slice(1))
+      if ((await storedIn(archive, newest)) !== undefined)
+        return { impossible: aheadAdvice(newest, archive.name) };
   if (to === undefined || !(await isWhole(storage, to)))
     return { impossible: "The newest checkpoint of the main line can't be read. Mend that one first." };
   const { checkpointId: id } = to.record;

@@ -1,7 +1,6 @@
 import {
   checkpointKey,
   namedBlobs,
-  reservedNamespaces,
   type Address,
   type BlobHash,
   type BlobInfo,
@@ -9,7 +8,6 @@ import {
 } from "@stratigraph/core/tier";
 import { timeOfId } from "../values/timeOfId.ts";
 import type { Place } from "./places.ts";
-import type { OwnerView } from "./ownerView.ts";
 import type { Suspicion } from "./suspicion.ts";
 import type { ThreadScan } from "./threadScan.ts";
 
@@ -101,25 +99,4 @@ export function* orphanWrites(
         meaning: "These pending writes belong to a checkpoint that never came: nobody can read them.",
       };
     }
-}
-
-/** Finds archives that have only checkpoints of another life of a thread, which was deleted and begun anew. */
-export function* formerLives([main, ...archives]: readonly OwnerView[]): Generator<Suspicion> {
-  const lifeIn = (view: OwnerView | undefined) => view?.inspection?.heads.get(reservedNamespaces.life);
-  for (const view of archives) {
-    const [life, { place, scan }] = [lifeIn(view), view];
-    const [one] = scan.seen.values();
-    if (main === undefined || one === undefined || life === undefined || life === lifeIn(main)) continue;
-    if ([...scan.seen.keys()].some((key) => main.scan.seen.has(key))) continue;
-    yield {
-      kind: "orphan",
-      severity: "info",
-      part: "thread",
-      place,
-      namespace: "",
-      involved: [one],
-      concerns: scan.seen.size,
-      meaning: `Tier ${place.name} has checkpoints of another life of this thread. It was deleted and begun anew, and maintenance deletes them within a day; or the tier is the archive of another database.`,
-    };
-  }
 }

@@ -90,6 +90,11 @@ export class ThreadScan {
     this.#took = took;
   }
 
+  /** A scan of the same place that has seen nothing. */
+  empty(): ThreadScan {
+    return new ThreadScan(this.place, this.#coder, this.#threadId, this.#took);
+  }
+
   /** Scans the whole thread, or only some of its checkpoints. @throws StratigraphError if the tier can't be reached */
   async run(only?: readonly Address[]): Promise<this> {
     const queries = only?.map((at) => ({ ...at, limit: 1 })) ?? [{ threadId: this.#threadId }];

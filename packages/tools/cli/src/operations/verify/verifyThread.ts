@@ -5,7 +5,8 @@ import type { Address, BlobInfo, Leftover, ThreadInspection } from "@stratigraph
 import { lineageSuspicions } from "./lineage.ts";
 import type { OwnerView } from "./ownerView.ts";
 import { refuseCircles } from "./refuseCircles.ts";
-import { formerLives, namedIn, orphanBlob, orphanWrites, unneeded } from "./orphans.ts";
+import { isOtherLife, otherLives, strangers } from "./lives.ts";
+import { namedIn, orphanBlob, orphanWrites, unneeded } from "./orphans.ts";
 import type { Place, Storage } from "./places.ts";
 import { rethrowUnlessDamage, suspicionKey, undecodable, type Suspicion } from "./suspicion.ts";
 import { ThreadScan, type Took } from "./threadScan.ts";
@@ -165,9 +166,19 @@ async function suspectedAmong(
 function suspicionsOf(owners: readonly View[], threadId: string, { writtenAtMs }: Look): Suspicion[] {
   return [
     ...owners.flatMap(({ scan }) => scan.suspicions.all),
-    ...lineageSuspicions(owners, threadId).all,
+    ...lineageSuspicions(ofThread(owners), threadId).all,
     ...orphanWrites(owners, writtenAtMs, Date.now()),
-    ...formerLives(owners),
+    ...otherLives(owners),
+    ...strangers(ofThread(owners)),
+  ];
+}
+
+/** The owners, without what an archive has of another life of the thread. */
+function ofThread([main, ...archives]: readonly View[]): readonly OwnerView[] {
+  if (main === undefined) return [];
+  return [
+    main,
+    ...archives.map((view) => (isOtherLife(main, view) ? { ...view, scan: view.scan.empty() } : view)),
   ];
 }
 
