@@ -46,16 +46,22 @@ async function post(path: string, body: object): Promise<Shown> {
 }
 
 try {
-  const first = await post("/threads/1/messages", { text: "How long does shipping of parcels take?" });
+  const first = await post("/threads/1/messages", {
+    id: "m-1",
+    text: "How long does shipping of parcels take?",
+  });
   console.log(`Ada asks; the agent: ${first.messages.at(-1)!.text}`);
   assert.match(first.messages.at(-1)!.text, /3 working days.*\[shipping-3\]/);
   assert.equal(first.documents[0], "shipping-3");
 
-  const second = await post("/threads/1/messages", { text: "Please refund 20 EUR." });
+  const wish = { id: "m-2", text: "Please refund 20 EUR." };
+  const second = await post("/threads/1/messages", wish);
   console.log(`Ada wants 20 EUR back; the agent: ${second.messages.at(-1)!.text}`);
+  assert.deepEqual(await post("/threads/1/messages", wish), second);
+  console.log("Ada's client sends that again, as if the answer had been lost: it is told the same.");
   assert.deepEqual(paid, [20]);
 
-  const third = await post("/threads/1/messages", { text: "Please refund 500 EUR." });
+  const third = await post("/threads/1/messages", { id: "m-3", text: "Please refund 500 EUR." });
   const [question] = third.questions;
   assert.equal(question?.tool, "refund");
   console.log(`Ada wants 500 EUR back; a person is asked: ${JSON.stringify(question.args)}`);

@@ -75,8 +75,18 @@ test("compose.yaml names files that exist, and only settings that the service re
       if (volume.startsWith(".")) expect(existsSync(join(folder, volume.split(":")[0]!)), volume).toBe(true);
   }
   const serve = read("service/serve.ts");
-  for (const name of Object.keys(services["agent-0"]!.environment!))
-    if (!name.startsWith("AWS_")) expect(serve).toContain(name);
+  const settings = services["agent-0"]!.environment!;
+  for (const name of Object.keys(settings)) if (!name.startsWith("AWS_")) expect(serve).toContain(name);
+  // A copy of the folder has only the drivers that it names itself.
+  const { dependencies } = JSON.parse(read("package.json")) as { dependencies: object };
+  const drivers: Readonly<Record<string, string>> = {
+    "postgresql:": "stratigraph",
+    "redis:": "ioredis",
+    "s3:": "@aws-sdk/client-s3",
+  };
+  const schemes = Object.values(settings).flatMap((value) => /^\w+:(?=\/\/)/.exec(value) ?? []);
+  expect(new Set(schemes)).toEqual(new Set(Object.keys(drivers)));
+  for (const scheme of schemes) expect(dependencies).toHaveProperty([drivers[scheme]!]);
   for (const name of ["deploy/prometheus.yml", "deploy/grafana.yml", "deploy/grafana-source.yml"])
     parse(read(name));
 });

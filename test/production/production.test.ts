@@ -95,7 +95,8 @@ describe.skipIf(!postgres || !hasRedis || !s3 || !hasPrometheus)("the production
         const first = preferredInstance(`${name}/main`, urls);
         return [first, ...urls.filter((url) => url !== first)];
       };
-      return new User(name, reachable, (amount) => paid().some((each) => each.amount === amount));
+      const wasPaid = (amount: number): boolean => paid().some((each) => each.amount === amount);
+      return new User(name, { instances: reachable, wasPaid });
     });
     const amounts: number[] = [];
     let answers = 0;
@@ -139,7 +140,7 @@ describe.skipIf(!postgres || !hasRedis || !s3 || !hasPrometheus)("the production
     for (const user of all) {
       const stored = await user.look();
       expect(stored).toEqual(user.seen);
-      const said = stored!.messages.filter(({ role }) => role === "human").map(({ text }) => text);
+      const said = stored.messages.filter(({ role }) => role === "human").map(({ text }) => text);
       expect(said).toHaveLength(2 * rounds);
       expect(new Set(said).size).toBe(said.length);
     }

@@ -30,7 +30,7 @@ async function turn(n: number): Promise<void> {
   const answer = await app.request("/threads/main/messages", {
     method: "POST",
     headers: { "x-user-id": userOf(n), "content-type": "application/json" },
-    body: JSON.stringify({ text }),
+    body: JSON.stringify({ id: `m-${n}`, text }),
   });
   const events = await answer.text();
   if (!events.includes("event: state")) throw new Error(`turn ${n}: ${answer.status} ${events}`);

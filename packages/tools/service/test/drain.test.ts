@@ -271,4 +271,9 @@ test("options that can't be used are refused", () => {
     expect(() => createService(saver, options as object), JSON.stringify(options)).toThrow(
       expect.objectContaining({ code: "INVALID_OPTION" }),
     );
+  const misplaced = { limits: { balancer: "0ms" } } as object;
+  expect(() => drainOnSignals(createService(saver), misplaced)).toThrow("Pass it to createService.");
+  expect(() => createService(saver, { onReport: () => undefined } as object)).toThrow(
+    "Pass it to drainOnSignals.",
+  );
 });

@@ -123,6 +123,11 @@ test("metrics: rendered once for all who ask; 404 where there are none; a failur
   const failed = await failing.metrics(get("/metrics"));
   expect(failed.status).toBe(500);
   expect(await failed.text()).not.toContain("hunter2");
+  for (const wrong of ["password hunter2", { body: "text" }, undefined]) {
+    const text = healthHandlers(saver, { metrics: async () => wrong as never });
+    const told = await text.metrics(get("/metrics"));
+    expect([told.status, await told.text()]).toEqual([500, expect.stringContaining("{ contentType, body }")]);
+  }
 });
 
 test("handle() finds them under any prefix, and leaves other paths to others; methods other than GET and HEAD are refused", async () => {

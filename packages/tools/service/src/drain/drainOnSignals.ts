@@ -12,6 +12,9 @@ export interface DrainOnSignalsOptions {
 }
 
 const names: OptionNames<DrainOnSignalsOptions> = { signals: true, onReport: true };
+const ofService = Object.fromEntries(
+  ["limits", "stopListening", "maintenance", "close"].map((name) => [name, "Pass it to createService."]),
+);
 /** How long `onReport` may take, in milliseconds. */
 const reportMs = 1000;
 
@@ -22,7 +25,7 @@ const reportMs = 1000;
  * @throws InvalidOptionError
  */
 export function drainOnSignals(service: Service, options: DrainOnSignalsOptions = {}): () => void {
-  checkOptions("drainOnSignals", options, names);
+  checkOptions("drainOnSignals", options, names, ofService);
   const { signals = ["SIGTERM", "SIGINT"], onReport } = options;
   for (const signal of signals)
     if (!Object.hasOwn(constants.signals, signal))

@@ -69,6 +69,8 @@ export function resolveService(
   checkOptions("createService", options, serviceNames, {
     timeout: "Write limits: { runs }.",
     server: "Write stopListening.",
+    signals: "Pass it to drainOnSignals.",
+    onReport: "Pass it to drainOnSignals.",
   });
   const { limits = {}, stopListening, maintenance, close = {} } = options;
   checkOptions("limits", limits, limitNames, {}, "limits");

@@ -10,7 +10,10 @@ export interface HealthHandlerOptions {
   readonly timeout?: Duration | undefined;
   /** The service whose shutdown makes `/readyz` say that this process is draining. Default: none, so that it never does. */
   readonly service?: { readonly draining: boolean } | undefined;
-  /** Renders metrics. Default: none, and `/metrics` answers 404. */
+  /**
+   * Renders metrics, as `{ contentType, body }`. With prom-client:
+   * `async () => ({ contentType: register.contentType, body: await register.metrics() })`. Default: none, and `/metrics` answers 404.
+   */
   readonly metrics?: (() => Promise<RenderedMetrics>) | undefined;
 }
 
@@ -65,8 +68,10 @@ export function healthHandlers(
   const metrics = got(async () => {
     if (scrape === undefined) return json({ status: "this process has no metrics" }, 404);
     try {
-      const { contentType, body } = await scrape.text();
-      return answer(body, 200, contentType);
+      const rendered = await scrape.text();
+      if (typeof rendered?.body !== "string" || typeof rendered.contentType !== "string")
+        return json({ status: "the option metrics has to resolve to { contentType, body }, both text" }, 500);
+      return answer(rendered.body, 200, rendered.contentType);
     } catch {
       // The reason may hold anything, and this answer goes to anybody.
       return json({ status: "metrics couldn't be rendered" }, 500);
