@@ -78,6 +78,7 @@ export { diagnoseMemory } from "./operations/diagnoseMemory.ts";
 export { pingTier, tierHealth } from "./operations/health.ts";
 export { ancestorsFrom } from "./operations/ancestors.ts";
 export { settledHead } from "./operations/settledHead.ts";
+export { wasArchived, withoutBytes } from "./operations/withoutBytes.ts";
 export { straysOf } from "./operations/straysOf.ts";
 export { isThreadInfo } from "./operations/listThreads.ts";
 export { missingBatches } from "./encode/batchIds.ts";

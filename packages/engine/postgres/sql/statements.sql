@@ -45,6 +45,10 @@ select status, revision::text, head, moved from :schema.append_1($1, $2)
 -- As append.
 select status, revision::text, head, moved from :schema.append_thread_1($1, $2)
 
+-- name: appendBegins
+-- As append, for requests of which some begin a thread.
+select status, revision::text, head, moved from :schema.append_begins_1($1, $2, $3, $4)
+
 -- name: remove
 select :schema.remove_1($1::bytea, $2::bigint, $3::jsonb, $4::bytea) as done
 

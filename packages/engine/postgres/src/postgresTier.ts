@@ -12,6 +12,7 @@ import { blobsOf, News, statusLetters, statusOfLetter } from "@stratigraph/core/
 import {
   checkStoredSize,
   conflictOf,
+  headlessError,
   threadExists,
   tombstoneMs,
   type Address,
@@ -52,6 +53,7 @@ import {
   type ThreadMender,
   type ThreadOutline,
   type ThreadQuery,
+  type ThreadState,
   type ThreadTag,
   type ThreadTagger,
   type Tombstone,
@@ -192,12 +194,13 @@ function recordRow(row: Readonly<Record<string, unknown>>): ReadRow {
   };
 }
 
-/** @throws ThreadDeletedError, StaleReadError if an append was refused */
+/** @throws ThreadDeletedError, StaleReadError, StratigraphError "CORRUPT" if an append was refused */
 function refuse(
   { threadId, seen }: Pick<AppendRequest, "threadId" | "seen">,
   { status, revision }: PgResult["rows"][number],
 ): void {
   if (status === "deleted") throw new ThreadDeletedError(threadId);
+  if (status === "headless") throw headlessError({ threadId, namespace: "" });
   if (status !== "stale") return;
   // The row has the revision that the append would have made, one more than the present one.
   const now = Number(revision) - 1;
@@ -827,10 +830,7 @@ export class PostgresTier
     await Promise.all([this.#news.end(), this.#executor.end()]);
   }
 
-  async #read(
-    at: MaybeAddress,
-    blobs: boolean,
-  ): Promise<{ state?: { revision: number; head?: string | undefined }; page: Page }> {
+  async #read(at: MaybeAddress, blobs: boolean): Promise<{ state?: ThreadState; page: Page }> {
     const values = [keyOf(at.threadId), keyOf(at.namespace), maybeKey(at.checkpointId), blobs];
     const rows = await this.#rows(blobs ? this.#sql.read : this.#sql.peek, values, at.threadId);
     const keys = await this.#keys(rows);
@@ -842,6 +842,7 @@ export class PostgresTier
       state: {
         revision: Number(state.n),
         head: state.a === null ? undefined : keyed(keys, state.a, "heads.id", at.threadId),
+        ...(state.b === null ? {} : { headless: true }),
       },
     };
   }

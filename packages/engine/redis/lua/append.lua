@@ -46,10 +46,17 @@ local function isKnown(move, key)
   return move.overtaken == key
 end
 
+local begins = {}
+for n, record in ipairs(records) do
+  if parseRecord(record.value, 1).parent == "" then begins[record.key] = true end
+end
 for n, move in ipairs(moves) do
   move.head = redis.call("HGET", thread, "h" .. move.namespace)
   move.moved = not move.head or move.head == move.to or move.any or move.expected[move.head] == true
   byNamespace[move.namespace] = byNamespace[move.namespace] or move
+  if not move.head and not move.any and move.namespace == "" and begins[move.to .. separator] and headless(meta, "") then
+    return { "headless" }
+  end
   if refuses and not move.moved and not isKnown(move, move.to .. separator .. move.namespace) then
     return { "conflict", n, move.head }
   end

@@ -227,6 +227,40 @@ local function drop(hash)
   redis.call("HDEL", thread, "b" .. hash, "B" .. hash, "P" .. hash)
 end
 
+-- Whether a namespace without a head has lost it: the thread has had a head, and there are records of the namespace's main line. Of other
+-- namespaces than the root it looks only at what was made since the root's head, the newest 256 of it: a run reads those of its step.
+local function headless(meta, namespace)
+  if meta.heads == 0 or meta.n == 0 then return false end
+  local ending = separator .. namespace
+  local function isOnMainLine(key)
+    if string.sub(key, -#ending) ~= ending then return false end
+    local record = get("r" .. key)
+    return record and readString(record, 1) == ""
+  end
+  local root = redis.call("HGET", thread, "h")
+  if namespace ~= "" then
+    if not root then return false end
+    for _, key in ipairs(redis.call("ZREVRANGEBYLEX", index, "+", "(" .. root .. separator .. "\255", "LIMIT", 0, 256)) do
+      if isOnMainLine(key) then return true end
+    end
+    return false
+  end
+  local from, keys = 0
+  repeat
+    keys = redis.call("ZREVRANGE", index, from, from + 255)
+    for _, key in ipairs(keys) do
+      if isOnMainLine(key) then return true end
+    end
+    from = from + 256
+  until #keys < 256
+  if from > 256 or #keys > 0 then return false end
+  -- The sorted set alone was evicted.
+  for _, field in ipairs(redis.call("HKEYS", thread)) do
+    if string.sub(field, 1, 1) == "r" and isOnMainLine(string.sub(field, 2)) then return true end
+  end
+  return false
+end
+
 -- Marks the namespace's head and writes as no longer a copy from another tier.
 local function disown(namespace)
   redis.call("HDEL", thread, "k" .. namespace)

@@ -21,6 +21,7 @@ import {
 import {
   storedSize,
   conflictOf,
+  headlessError,
   lockRememberedMs,
   tagKey,
   tombstoneMs,
@@ -565,6 +566,7 @@ export class RedisTier
     const reply = (await this.#run(name, threadId, args)) as WriteReply;
     const said = reply[0].toString();
     if (said === "deleted") throw new ThreadDeletedError(threadId);
+    if (said === "headless") throw headlessError({ threadId, namespace: "" });
     if (said === "stale")
       throw new StaleReadError(threadId, reply[1] === undefined ? undefined : Number(reply[1]));
     if (said === "ok") {

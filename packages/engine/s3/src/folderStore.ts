@@ -77,6 +77,7 @@ async function syncFolder(folder: string): Promise<void> {
  */
 export class FolderStore implements ObjectStore {
   readonly name = "folder";
+  readonly listsLocally = true;
   readonly #root: string;
   readonly #locks: FileLocks;
 

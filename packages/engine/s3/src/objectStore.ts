@@ -45,6 +45,9 @@ export interface ObjectStore {
   /** Used in messages and traces. */
   readonly name: string;
 
+  /** Whether listing a prefix without objects costs no request to a server. */
+  readonly listsLocally?: boolean | undefined;
+
   /** Reads an object. Undefined if there is no such object. */
   get(key: string, options?: GetOptions): Promise<FoundObject | "unchanged" | undefined>;
 

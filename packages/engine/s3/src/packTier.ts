@@ -10,7 +10,9 @@ import {
 } from "@stratigraph/core/internal";
 import {
   storedSize,
+  beginsThread,
   checkpointKey,
+  isHeadless,
   isKeptWhole,
   isListed,
   tagKey,
@@ -32,6 +34,7 @@ import {
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
+  type Namespace,
   type Peek,
   type Reading,
   type RemoveRequest,
@@ -43,6 +46,7 @@ import {
   type ThreadInspector,
   type ThreadQuery,
   type StatusKeeper,
+  type ThreadState,
   type ThreadTag,
   type ThreadTagger,
   type UnchangedDeleter,
@@ -168,6 +172,7 @@ export class PackTier
       request.records.some((record) => isKeptWhole(record.namespace) && records.has(checkpointKey(record)));
     const decide = (view: ThreadView): Change<Appended> => ({
       ...appended(view, request),
+      begins: beginsThread(request),
       ...(imports ? { rewrite: "open" as const, skipCache: true } : {}),
       ...(!imports && erases(view) ? { rewrite: "all" as const } : {}),
     });
@@ -375,9 +380,8 @@ export class PackTier
 
   async #peek(at: MaybeAddress): Promise<Peek> {
     return await this.#threadStore.read(at, async (view) => {
-      const head = view.head.heads.get(at.namespace);
-      const checkpointId = at.checkpointId ?? head;
-      const state = { revision: view.head.revision, head, checkpointId };
+      const checkpointId = at.checkpointId ?? view.head.heads.get(at.namespace);
+      const state = { ...(await this.#stateOf(view, at)), checkpointId };
       if (checkpointId === undefined) return { ...state, writes: [] };
       const key = checkpointKey({ namespace: at.namespace, checkpointId });
       const [stored] = await this.#stored(view, [key], () => []);
@@ -387,9 +391,8 @@ export class PackTier
 
   async #read(at: MaybeAddress): Promise<Reading> {
     return await this.#threadStore.read(at, async (view) => {
-      const head = view.head.heads.get(at.namespace);
-      const state = { revision: view.head.revision, head };
-      const checkpointId = at.checkpointId ?? head;
+      const state = await this.#stateOf(view, at);
+      const checkpointId = at.checkpointId ?? state.head;
       if (checkpointId === undefined) return state;
       const key = checkpointKey({ namespace: at.namespace, checkpointId });
       const entry = view.records.get(key);
@@ -398,6 +401,20 @@ export class PackTier
       const [stored] = await this.#stored(view, [key], () => needed);
       return { ...state, checkpoint: stored as StoredCheckpoint };
     });
+  }
+
+  /** A server isn't asked whether a new thread has lost its head: its first checkpoint asks. */
+  async #stateOf(
+    { head, records, etag }: ThreadView,
+    { threadId, namespace }: Namespace,
+  ): Promise<ThreadState> {
+    const state = { revision: head.revision, head: head.heads.get(namespace) };
+    if (namespace !== "" || state.head !== undefined) return state;
+    const isNew = etag === undefined && this.#store.listsLocally === true;
+    const headless = isNew
+      ? await this.#threadStore.hasLostHead(threadId)
+      : isHeadless({ heads: head.heads, records });
+    return headless ? { ...state, headless } : state;
   }
 
   async *#list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {

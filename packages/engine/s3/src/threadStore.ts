@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { StratigraphError } from "@stratigraph/core";
-import type { MaybeAddress } from "@stratigraph/core/tier";
+import { headlessError, type MaybeAddress } from "@stratigraph/core/tier";
 import { LRUCache } from "lru-cache";
 import { corruptThread } from "./corruptThread.ts";
 import { bytesIn, inMemory, placesOf, type Entries } from "./entries.ts";
 import { decodeHead, encodeHead, type Head } from "./head.ts";
+import { hasLostHead } from "./lostHeads.ts";
 import { Mutex } from "./mutex.ts";
 import { DamagedObject, MissingObject } from "./objectErrors.ts";
 import type { ObjectStore } from "./objectStore.ts";
@@ -30,6 +31,8 @@ export interface Change<T> {
   readonly result: T;
   /** Which packs are rewritten: "all" if bytes must be deleted, "open" to leave one open pack. Default: packsToMerge.ts decides by size. */
   readonly rewrite?: "all" | "open" | undefined;
+  /** It begins the thread: its head must not be lost. */
+  readonly begins?: boolean | undefined;
   /** Don't cache the result, so that the next reader sees what the storage has. */
   readonly skipCache?: boolean | undefined;
 }
@@ -164,6 +167,11 @@ export class ThreadStore {
     await this.#store.delete(packs.filter((key) => !named.has(key) && revisionOf(key) <= head.revision));
   }
 
+  /** Whether there are packs of a thread that has no head. */
+  async hasLostHead(threadId: string): Promise<boolean> {
+    return await hasLostHead(this.#store, threadId, Date.now());
+  }
+
   /** @throws MissingObject, DamagedObject */
   async #view({ whole, ...view }: HeadView): Promise<ThreadView> {
     if (whole) return view;
@@ -183,8 +191,10 @@ export class ThreadStore {
     view: ThreadView,
     decide: (view: ThreadView) => Change<T>,
   ): Promise<{ changed: boolean; result: T } | undefined> {
-    const { next, result, rewrite, skipCache = false } = decide(view);
+    const { next, result, rewrite, begins = false, skipCache = false } = decide(view);
     if (next === undefined) return { changed: false, result };
+    if (begins && view.etag === undefined && (await this.hasLostHead(view.head.threadId)))
+      throw headlessError({ threadId: view.head.threadId, namespace: "" });
     const writer = randomBytes(6).toString("hex");
     const { threadId } = view.head;
     const { merged, uploaded } = await this.#merge(next, writer, { rewrite, skipCache });

@@ -11,7 +11,13 @@ import {
   type PartContents,
   type ThreadReading,
 } from "@stratigraph/core/internal";
-import { reservedNamespaces, type Address, type AppendRequest, type HeadMove } from "@stratigraph/core/tier";
+import {
+  headlessError,
+  reservedNamespaces,
+  type Address,
+  type AppendRequest,
+  type HeadMove,
+} from "@stratigraph/core/tier";
 import { announce, isOvertaken, lifeOf, livesAs, type Announced } from "./life.ts";
 
 /** What was copied of a thread to the archive, and at which revision. */
@@ -27,7 +33,7 @@ export interface ArchivedCopy {
  * parts. It deletes nothing in the warm tier, and may be repeated.
  * @returns undefined if the warm tier has no checkpoints of the thread; "overtaken" if somebody else is changing the thread: an archiver, a
  * deletion, a pruning, or a run that has stored pending writes but not yet their checkpoint
- * @throws StratigraphError "CORRUPT" if the copy differs from the original
+ * @throws StratigraphError "CORRUPT" if the copy differs from the original, or the thread's head is lost
  */
 export async function archiveThread(
   warm: Tier,
@@ -78,6 +84,9 @@ async function copied(
 ): Promise<ArchivedCopy | "overtaken" | undefined> {
   const reading = await readInParts(warm, threadId);
   if (reading === undefined) return undefined;
+  const root = { threadId, namespace: "" };
+  // In the archive it would look like a thread that has no root.
+  if (!reading.heads.has("") && (await warm.peek(root)).headless === true) throw headlessError(root);
   const isNew = await writesThere(cold, threadId, seen);
   const copy = new CopiedThread(check);
   const maker = new PartMaker(threadId);

@@ -442,8 +442,8 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     if (nearest === undefined && !this.#warm.hasReplicas) return undefined;
     const peeking = this.#warm.peek(at);
     const [peek, nearestReading] = await Promise.all([peeking, nearest?.find(at)]);
-    const { revision, head, checkpointId } = peek;
-    if (checkpointId === undefined) return { revision, head };
+    const { revision, head, checkpointId, headless } = peek;
+    if (checkpointId === undefined) return { revision, head, headless };
     const address: Address = { ...at, checkpointId };
     let record: Promise<CheckpointRecord | undefined> | undefined;
     const ownersRecord = (): Promise<CheckpointRecord | undefined> =>

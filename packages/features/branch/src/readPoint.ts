@@ -1,7 +1,13 @@
 import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import { EvictedError, NotFoundError, type TierSaver } from "@stratigraph/core";
-import { RunsUnderWay, settledHead, validId, type DecodedBody } from "@stratigraph/core/internal";
-import type { Address, StoredCheckpoint } from "@stratigraph/core/tier";
+import { NotFoundError, type TierSaver } from "@stratigraph/core";
+import {
+  RunsUnderWay,
+  settledHead,
+  validId,
+  withoutBytes,
+  type DecodedBody,
+} from "@stratigraph/core/internal";
+import { headlessError, type Address, type StoredCheckpoint } from "@stratigraph/core/tier";
 
 /** A checkpoint of a thread. */
 export interface Point {
@@ -41,7 +47,8 @@ export async function readPoint(saver: TierSaver, point: Point): Promise<ReadPoi
     const reading = await saver.tier.read({ threadId, namespace, checkpointId: wanted });
     const checkpointId = wanted ?? reading.head;
     if (reading.checkpoint === undefined && checkpointId !== undefined && checkpointId === reading.head)
-      throw new EvictedError(saver.tier.name, { threadId, namespace, checkpointId });
+      throw await withoutBytes(saver.tier, { threadId, namespace, checkpointId });
+    if (checkpointId === undefined && reading.headless === true) throw headlessError({ threadId, namespace });
     return reading;
   });
   if (checkpoint === undefined) {

@@ -174,7 +174,14 @@ export class StaleReadError extends StratigraphError {
 /** Stored bytes that aren't what was put. `data`: threadId, namespace, checkpointId, channel. */
 export class CorruptionError extends StratigraphError {
   constructor(
-    where: { threadId: string; namespace: string; checkpointId: string; channel?: string | undefined },
+    where: {
+      threadId: string;
+      namespace: string;
+      checkpointId: string;
+      channel?: string | undefined;
+      /** The tier that lacks the checkpoint. */
+      tier?: string;
+    },
     what: string,
     cause?: unknown,
     { before = "", after = "" }: { readonly before?: string; readonly after?: string } = {},
@@ -191,9 +198,36 @@ export class CorruptionError extends StratigraphError {
   }
 }
 
+/** The error for a namespace that has checkpoints and no head. `data`: threadId, namespace. */
+export function headlessError({
+  threadId,
+  namespace,
+}: {
+  readonly threadId: string;
+  readonly namespace: string;
+}): StratigraphError {
+  return new StratigraphError(
+    "CORRUPT",
+    `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}: its checkpoints are there, but the entry that names the ` +
+      `newest of them, the head, is lost. Nothing was changed. "stratigraph verify" tells what is there, and how the head is set again: by ` +
+      `"stratigraph repair", or from a backup.`,
+    { threadId, namespace },
+  );
+}
+
+/** The error for a head whose checkpoint isn't there, though nothing of the thread was archived. `data`: tier, threadId, namespace, checkpointId. */
+export function lostHeadError(
+  tier: string,
+  at: { readonly threadId: string; readonly namespace: string; readonly checkpointId: string },
+): CorruptionError {
+  const what = `it is the head, and tier ${tier} doesn't have it, though nothing of the thread was archived`;
+  const after = ` "stratigraph verify" shows what is lost and what can be had back; a database role that may not see all rows finds the same`;
+  return new CorruptionError({ ...at, tier }, what, undefined, { after: `${after}.` });
+}
+
 /**
- * A thread's head is known, but its bytes are missing: the tier dropped them, or the archive that should hold them doesn't. `data`: tier
- * (the one that lacks them), threadId, namespace, checkpointId.
+ * The thread was archived, and its bytes are missing: the tier dropped them, or the archive that should hold them doesn't. `data`: tier (the
+ * one that lacks them), threadId, namespace, checkpointId.
  */
 export class EvictedError extends StratigraphError {
   /** @param owner the tier that knows the head. Pass it only if `tier` is the archive that should hold the bytes */
@@ -206,8 +240,8 @@ export class EvictedError extends StratigraphError {
     super(
       "EVICTED",
       owner === undefined
-        ? `${where} the head ${at.checkpointId} is known to tier ${tier}, its bytes are not there. They were archived to a cold tier: ` +
-            `open the thread through a TieredSaver that has that tier, or restore it first.`
+        ? `${where} checkpoint ${at.checkpointId} is not in tier ${tier}: the thread was archived to a cold tier. Open the thread through a ` +
+            `TieredSaver that has that tier, or restore it first.`
         : `${where} tier ${owner} says that checkpoints up to ${at.checkpointId} were archived, and the archive (tier ${tier}) doesn't have ` +
             `them. It may be the wrong archive, or one that was restored from an older backup. Configure the right archive, ` +
             `or restore what was written to it after that backup. Nothing was changed.`,

@@ -1,5 +1,5 @@
 import { conflictOf, neededBlobs } from "./appendRules.ts";
-import { StaleReadError, ThreadDeletedError } from "./errors.ts";
+import { headlessError, StaleReadError, ThreadDeletedError } from "./errors.ts";
 import { checkpointKey } from "./keys.ts";
 import type { AppendRequest, AppendWritesRequest, BlobHash, CheckpointRecord, HeadMove } from "./tier.ts";
 
@@ -20,7 +20,28 @@ export interface HeadsAndRecords {
   /** Checkpoint ids by namespace. */
   readonly heads: ReadonlyMap<string, string>;
   /** By {@link checkpointKey}. */
-  readonly records: ReadonlyMap<string, Pick<CheckpointRecord, "parentId" | "lostTo">>;
+  readonly records: ReadonlyMap<string, Pick<CheckpointRecord, "namespace" | "parentId" | "lostTo">>;
+}
+
+/** Whether the head of a thread's root namespace was lost: see `ThreadState.headless`. A thread without any head hasn't begun. */
+export function isHeadless({ heads, records }: HeadsAndRecords): boolean {
+  if (heads.size === 0 || heads.has("")) return false;
+  for (const { namespace, lostTo } of records.values())
+    if (namespace === "" && lostTo === undefined) return true;
+  return false;
+}
+
+/** Whether an append begins a thread: it brings a first root checkpoint and makes it the head. Imports and copies don't. */
+export function beginsThread({ records, heads }: AppendRequest): boolean {
+  return heads.some(
+    ({ namespace, to, expected }) =>
+      namespace === "" &&
+      expected !== "any" &&
+      records.some(
+        ({ namespace: ns, checkpointId, parentId }) =>
+          ns === "" && checkpointId === to && parentId === undefined,
+      ),
+  );
 }
 
 /** What becomes of one head move. */
@@ -72,9 +93,12 @@ export function refuseLostParents(
 
 /**
  * Decides which heads of an append move.
- * @throws CheckpointConflictError if one may not move, under `onConflict: "refuse"`
+ * @throws CheckpointConflictError if one may not move, under `onConflict: "refuse"`; StratigraphError "CORRUPT" if the root's head is lost,
+ * and the append would begin the thread anew
  */
 export function decideMoves(thread: HeadsAndRecords, request: AppendRequest): DecidedMove[] {
+  if (beginsThread(request) && isHeadless(thread))
+    throw headlessError({ threadId: request.threadId, namespace: "" });
   const moves = request.heads.map((move) => ({ move, moved: mayMove(thread.heads, move) }));
   if (request.onConflict === "branch") return moves;
   const lost = moves.find(

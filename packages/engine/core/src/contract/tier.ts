@@ -78,6 +78,11 @@ export interface ThreadState {
   readonly revision: number;
   /** Id of the newest checkpoint of the namespace; absent if there is none. */
   readonly head?: string | undefined;
+  /**
+   * The namespace has no head, but a head was lost: the thread has begun, and there are checkpoints of the namespace's main line. What an
+   * import under way brought doesn't count. Of subgraphs, a tier may look only at the newest checkpoints.
+   */
+  readonly headless?: boolean | undefined;
   /** Set by a {@link CopyKeeper} if the head and its pending writes are a copy that may still be trusted. */
   readonly copy?: { readonly revision: number; readonly untilMs: number } | undefined;
 }
@@ -303,6 +308,7 @@ export interface Tier {
   /**
    * Writes atomically and moves the heads.
    * @throws CheckpointConflictError under `onConflict: "refuse"`: nothing was written
+   * @throws StratigraphError "CORRUPT" if it would begin a thread anew whose root head is lost: see {@link ThreadState.headless}
    * @throws ThreadDeletedError if the thread was deleted after `seen`, or is deleted and a head is to move to a record that has a parent
    * @throws StaleReadError with the thread's revision if that is earlier than `seen`, because the storage was restored to an older state.
    * Without the revision if `relies` is set and blobs were removed after `seen`, if a blob that it relies on isn't there, or if

@@ -3,7 +3,13 @@ import { goesOn } from "../contract/appendRules.ts";
 import { missingBlob, namedBlobs } from "../contract/blobClosure.ts";
 import { Calls } from "../contract/calls.ts";
 import { closedError } from "../contract/errors.ts";
-import { decideMoves, lostToOf, refuseLateWriter, refuseLostParents } from "../contract/headRules.ts";
+import {
+  decideMoves,
+  isHeadless,
+  lostToOf,
+  refuseLateWriter,
+  refuseLostParents,
+} from "../contract/headRules.ts";
 import { isListed } from "../contract/isListed.ts";
 import { checkpointKey } from "../contract/keys.ts";
 import { tagKey, tagOfKey } from "../contract/tagKey.ts";
@@ -28,6 +34,7 @@ import type {
   StoredWriteBatch,
   ThreadInfo,
   ThreadQuery,
+  ThreadState,
   ThreadTag,
   Tier,
   WriteBatch,
@@ -203,9 +210,8 @@ export class MemoryTier
   #peek(at: MaybeAddress): Peek {
     const thread = this.#threads.get(at.threadId);
     if (thread === undefined) return { revision: 0, writes: [] };
-    const head = thread.heads.get(at.namespace);
-    const checkpointId = at.checkpointId ?? head;
-    const state = { revision: thread.revision, head, checkpointId, ...copyOf(thread, at, this.#now()) };
+    const checkpointId = at.checkpointId ?? thread.heads.get(at.namespace);
+    const state = { ...stateOf(thread, at), checkpointId, ...copyOf(thread, at, this.#now()) };
     if (checkpointId === undefined) return { ...state, writes: [] };
     const record = thread.records.get(checkpointKey({ ...at, checkpointId }));
     return { ...state, writes: this.#writesOf(thread, { ...at, checkpointId }), record };
@@ -218,9 +224,8 @@ export class MemoryTier
   #read(at: MaybeAddress): Reading {
     const thread = this.#threads.get(at.threadId);
     if (thread === undefined) return { revision: 0 };
-    const head = thread.heads.get(at.namespace);
-    const state = { revision: thread.revision, head, ...copyOf(thread, at, this.#now()) };
-    const checkpointId = at.checkpointId ?? head;
+    const state = { ...stateOf(thread, at), ...copyOf(thread, at, this.#now()) };
+    const checkpointId = at.checkpointId ?? state.head;
     const record =
       checkpointId === undefined ? undefined : thread.records.get(checkpointKey({ ...at, checkpointId }));
     if (record === undefined) return state;
@@ -656,6 +661,12 @@ export class MemoryTier
   #stored(thread: Thread, record: CheckpointRecord): StoredCheckpoint {
     return { record, blobs: thread.blobs, writes: this.#writesOf(thread, record) };
   }
+}
+
+function stateOf(thread: Thread, { namespace }: { namespace: string }): ThreadState {
+  const { revision, heads } = thread;
+  const state = { revision, head: heads.get(namespace) };
+  return namespace === "" && isHeadless(thread) ? { ...state, headless: true } : state;
 }
 
 /** The part of an answer that says that a namespace is a copy which may still be trusted. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { EvictedError, StratigraphError, threadExists } from "../contract/errors.ts";
+import { headlessError, StratigraphError, threadExists } from "../contract/errors.ts";
 import { checkpointKey } from "../contract/keys.ts";
 import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
 import {
@@ -14,6 +14,7 @@ import {
 import { copiesThreads, tagsThreads } from "../contract/tierExtensions.ts";
 import { isArchivedElsewhere, refuseEvicted } from "./archivedElsewhere.ts";
 import { blobsOf, isComplete, readInParts, type ThreadPart, type ThreadReading } from "./threadReading.ts";
+import { withoutBytes } from "./withoutBytes.ts";
 
 /** A whole thread as a tier holds it, ready to be appended elsewhere. */
 export interface ThreadContents {
@@ -167,7 +168,9 @@ export async function copyByReading(
     const unlisted = unlistedHead(sourceId, reading);
     // Somebody wrote to the thread while it was listed, or the bytes of the head are nowhere.
     if (unlisted !== undefined && tries < mostTries) continue;
-    if (unlisted !== undefined) throw new EvictedError(tier.name, unlisted);
+    const root = { threadId: sourceId, namespace: "" };
+    if (!reading.heads.has("") && (await tier.peek(root)).headless === true) throw headlessError(root);
+    if (unlisted !== undefined) throw await withoutBytes(tier, unlisted);
     await inheritTags(target, sourceId, targetId);
     try {
       if (reading.isSmall) await copyAtOnce(reading, targetId, target);

@@ -5,12 +5,13 @@ import { type Address, type MaybeAddress, type StoredCheckpoint, type Tier } fro
 import { readsAncestry } from "../contract/tierExtensions.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
 import type { DecodedBody } from "../encode/record.ts";
-import { CorruptionError, EvictedError } from "../contract/errors.ts";
+import { CorruptionError } from "../contract/errors.ts";
 import { convertState } from "../stateVersions/convertCheckpoint.ts";
 import { convertWrites } from "../stateVersions/convertWrites.ts";
 import { cannotRebuild } from "../stateVersions/errors.ts";
 import type { StateVersions } from "../stateVersions/stateVersions.ts";
 import { brokenLineError } from "./brokenLine.ts";
+import { withoutBytes } from "./withoutBytes.ts";
 
 /** How many ancestors are read at once. By default, LangGraph writes a snapshot far more often than once in so many checkpoints. */
 const pageOfAncestors = 1000;
@@ -63,7 +64,7 @@ export async function deltaChannelHistory(
     const namesIn = (at: Address, version: number): string[] =>
       [...open].flatMap((channel) => versions.sourcesOf(at, channel, version));
     const found = (await find(start)) ?? (await recordOf(tier, coder, start));
-    if (found === undefined && from.checkpointId === undefined) throw new EvictedError(tier.name, start);
+    if (found === undefined && from.checkpointId === undefined) throw await withoutBytes(tier, start);
     let child: Line | undefined = found && { ...start, ...found };
     const met = new Set<string>();
     // As LangGraph expects, a checkpoint that never existed has an empty history.

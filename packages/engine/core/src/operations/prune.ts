@@ -1,7 +1,7 @@
 import { INTERRUPT } from "@langchain/langgraph-checkpoint";
 import { checkpointKey } from "../contract/keys.ts";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
-import { StratigraphError } from "../contract/errors.ts";
+import { headlessError, StratigraphError } from "../contract/errors.ts";
 import {
   headsAfter,
   latest,
@@ -14,6 +14,7 @@ import { dropLoose } from "./dropLoose.ts";
 import type { PruneOptions } from "./pruneOptions.ts";
 import { isKeptWhole, isReserved, reservedNamespaces } from "../contract/reservedNamespaces.ts";
 import { snapshotTerm } from "../encode/metadataTerms.ts";
+import { withoutBytes } from "./withoutBytes.ts";
 import type { Address, Blob, BlobHash, BlobInfo, ListedCheckpoint, Tier } from "../contract/tier.ts";
 
 /** How often pruning is tried at most, if the thread is written to meanwhile. */
@@ -57,7 +58,8 @@ export async function prune(
 /**
  * Removes the checkpoints that `rule` doesn't keep, except those that kept ones need for their DeltaChannels, and those with
  * unresolved interrupts.
- * @throws StratigraphError "OVERLOADED" if the thread is written to during every attempt
+ * @throws StratigraphError "OVERLOADED" if the thread is written to during every attempt; "CORRUPT" or "EVICTED" if the head of a namespace,
+ * or the checkpoint that it names, isn't there: nobody can tell what is old then
  */
 export async function pruneThread(
   tier: Tier,
@@ -66,7 +68,10 @@ export async function pruneThread(
   rule: KeepRule,
   options: PruneThreadOptions = {},
 ): Promise<Pruned> {
-  const keep = (thread: Thread): Set<Node> => withDeltaChains(thread, latest(thread, rule));
+  const keep = async (thread: Thread): Promise<Set<Node>> => {
+    await refuseLostHeads(tier, threadId, thread);
+    return withDeltaChains(thread, latest(thread, rule));
+  };
   return await removeWhere(tier, coder, threadId, keep, options);
 }
 
@@ -82,7 +87,7 @@ export async function removeRuns(
   const gone = new Set(runIds);
   const stays = ({ record }: Node): boolean => record.runId === undefined || !gone.has(record.runId);
   for (const threadId of threads) {
-    await removeWhere(tier, coder, threadId, (thread) =>
+    await removeWhere(tier, coder, threadId, async (thread) =>
       withDeltaChains(thread, new Set(thread.nodes.filter(stays))),
     );
     // They may come from these runs. If somebody writes meanwhile, they are replaced or evicted later.
@@ -99,7 +104,7 @@ async function removeWhere(
   tier: Tier,
   coder: CheckpointCoder,
   threadId: string,
-  keep: (thread: Thread) => ReadonlySet<Node>,
+  keep: (thread: Thread) => Promise<ReadonlySet<Node>>,
   { revision, dryRun = false }: PruneThreadOptions = {},
 ): Promise<Pruned> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
@@ -107,7 +112,7 @@ async function removeWhere(
     const all = countOf(thread.nodes);
     if (revision !== undefined && thread.revision !== revision)
       return { done: false, checkpoints: 0, kept: all, bytes: 0 };
-    const kept = keep(thread);
+    const kept = await keep(thread);
     const gone = thread.nodes.filter((node) => !kept.has(node));
     if (gone.length === 0) return { done: true, checkpoints: 0, kept: all, bytes: 0 };
     const { dropBlobs, replaceBlobs, freed } = await blobsAfter(tier, coder, thread, threadId, kept);
@@ -133,6 +138,17 @@ async function removeWhere(
     `Thread ${JSON.stringify(threadId)} was written to during each of ${attempts} attempts to prune it. Prune it when it is idle.`,
     { threadId },
   );
+}
+
+async function refuseLostHeads(tier: Tier, threadId: string, { nodes, heads, byKey }: Thread): Promise<void> {
+  for (const { record } of nodes) {
+    const { namespace, lostTo } = record;
+    if (isReserved(namespace) || lostTo !== undefined) continue;
+    const checkpointId = heads.get(namespace);
+    if (checkpointId === undefined) throw headlessError({ threadId, namespace });
+    if (!byKey.has(checkpointKey({ namespace, checkpointId })))
+      throw await withoutBytes(tier, { threadId, namespace, checkpointId });
+  }
 }
 
 /** How many of the nodes are checkpoints of graphs. */

@@ -5,8 +5,8 @@ import type { Tier } from "../contract/tier.ts";
 const attempts = 8;
 
 /**
- * Reads the head of a namespace. If its bytes aren't there ("EVICTED"), the head may have been deleted, moved or lost since it was named.
- * It is then read again, so that the result is true of one moment.
+ * Reads the head of a namespace. If its checkpoint isn't there, the head may have been deleted, moved or lost since it was named. It is
+ * then read again, so that the result is true of one moment.
  * @throws what `read` throws
  */
 export async function settledHead<T>(tier: Tier, read: () => Promise<T>): Promise<T> {
@@ -14,9 +14,15 @@ export async function settledHead<T>(tier: Tier, read: () => Promise<T>): Promis
     try {
       return await read();
     } catch (error) {
-      if (!StratigraphError.is(error, "EVICTED") || attempt === attempts) throw error;
+      if (!lacksCheckpoint(error) || attempt === attempts) throw error;
       const { threadId, namespace, checkpointId } = error.data as Record<string, string>;
       const { head } = await tier.peek({ threadId: threadId!, namespace: namespace! });
       if (head === checkpointId) throw error;
     }
+}
+
+/** Whether an error says that a tier, which it names, doesn't have the checkpoint that a head names. */
+function lacksCheckpoint(error: unknown): error is StratigraphError {
+  if (StratigraphError.is(error, "EVICTED")) return true;
+  return StratigraphError.is(error, "CORRUPT") && "tier" in error.data && "checkpointId" in error.data;
 }

@@ -51,6 +51,7 @@ import { Envelope } from "../encode/envelope.ts";
 import {
   closedError,
   EvictedError,
+  headlessError,
   InvalidAddressError,
   InvalidOptionError,
   NotFoundError,
@@ -118,12 +119,13 @@ import type {
 import { trace } from "../contract/trace.ts";
 import { appendTraffic, storedSize, writesTraffic } from "../contract/traffic.ts";
 import type { DecodedAhead, Series, ValueReading } from "../encode/valueCoder.ts";
-import { tagsThreads, type DiagnoseRequest, type Diagnosis } from "../contract/tierExtensions.ts";
+import { ownersOf, tagsThreads, type DiagnoseRequest, type Diagnosis } from "../contract/tierExtensions.ts";
 import { unreserved } from "../contract/unreserved.ts";
 import { BlobEncoder } from "../encode/blobEncoder.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
 import { isStored, isStoredWithWrites, lostParent } from "../operations/brokenLine.ts";
 import { settledHead } from "../operations/settledHead.ts";
+import { wasArchived, withoutBytes } from "../operations/withoutBytes.ts";
 import { rebuiltChannels } from "../langgraph/rebuiltChannels.ts";
 import { mayRefuse, outcomeOf } from "../contract/threadStatus.ts";
 import { pendingBatches, Writers } from "./writers.ts";
@@ -795,8 +797,11 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /** Whether a thread that was read had no head, and was brought from elsewhere. */
-  async #brought({ threadId, namespace }: Namespace, { head, revision }: ThreadState): Promise<boolean> {
-    if (this.#readThrough === undefined || head !== undefined) return false;
+  async #brought(
+    { threadId, namespace }: Namespace,
+    { head, revision, headless }: ThreadState,
+  ): Promise<boolean> {
+    if (this.#readThrough === undefined || head !== undefined || headless === true) return false;
     // A run begins with the root. A subgraph of a thread that is here may have no head yet.
     if (namespace !== "" && revision > 0) return false;
     const storage = { tier: this.tier, coder: this.coder };
@@ -841,7 +846,7 @@ export class TierSaver extends BaseCheckpointSaver {
   async #read(
     config: RunnableConfig,
     at: MaybeAddress,
-    { checkpoint, head, revision, ahead }: Reading & { readonly ahead?: DecodedAhead },
+    { checkpoint, head, revision, headless, ahead }: Reading & { readonly ahead?: DecodedAhead },
   ): Promise<CheckpointTuple | undefined> {
     const othersWrote = this.#known.sawRevision(config, at, revision);
     if (checkpoint !== undefined) {
@@ -852,6 +857,7 @@ export class TierSaver extends BaseCheckpointSaver {
     }
     const checkpointId = at.checkpointId ?? head;
     if (checkpointId === undefined) {
+      if (headless === true) throw headlessError(at);
       this.#rights.handedOut(config, at, undefined, undefined);
       // The thread was deleted or never existed, so it has no tags. A run reads the root namespace before it writes anything.
       if (at.namespace === "") this.#tags.forget(at.threadId);
@@ -860,7 +866,11 @@ export class TierSaver extends BaseCheckpointSaver {
     // Unlike a read, a listing also finds a checkpoint that lacks blobs. Decoding it names what is missing.
     for await (const stored of this.tier.list({ ...at, checkpointId, limit: 1 }))
       return await this.#tuple(config, stored, stored.head, { remember: true });
-    if (at.checkpointId === undefined) throw new EvictedError(this.tier.name, { ...at, checkpointId });
+    if (checkpointId === head) throw await withoutBytes(this.tier, { ...at, checkpointId });
+    // An archive that is open was asked, too.
+    const isWhole = head === undefined || ownersOf(this.tier).length > 1;
+    if (!isWhole && (await wasArchived(this.tier, at.threadId)))
+      throw new EvictedError(this.tier.name, { ...at, checkpointId });
     return undefined;
   }
 

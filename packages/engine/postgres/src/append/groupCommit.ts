@@ -9,10 +9,11 @@ import type { PendingAppend } from "./pendingAppend.ts";
 /** A row that append_1 and append_thread_1 return. */
 export type AppendRow = PgResult["rows"][number];
 
-/** The statements that append requests of several threads, and of one. */
+/** The statements that append requests of several threads, of one, and of threads of which some begin. */
 interface AppendStatements {
   readonly append: Statement;
   readonly appendThread: Statement;
+  readonly appendBegins: Statement;
 }
 
 /** Limits of a group, which shares one statement: requests, and bytes. A larger request goes alone, without waiting for others. */
@@ -138,20 +139,23 @@ export class GroupCommit {
     try {
       const rounds = roundsOf(group);
       const threadId = threadOf(group);
-      const { append, appendThread } = this.#statements;
+      const inOrder = rounds.flat();
+      const begins = inOrder.flatMap(({ request }, i) => (request.begins ? [i + 1] : []));
+      const { append, appendThread, appendBegins } = this.#statements;
+      const lists = appendArguments(rounds.map((round) => round.map(({ request }) => request)));
       const query: PgQuery = {
-        ...(threadId === undefined ? append : appendThread),
+        ...(begins.length > 0 ? appendBegins : threadId === undefined ? append : appendThread),
         // Perhaps only some requests of a group meet a lock. Then each is tried alone, so that the others don't wait for it.
         repeated: group.length > 1 ? "unlessLocked" : "all",
         threadId,
         batch: group.length,
-        values: appendArguments(rounds.map((round) => round.map(({ request }) => request))),
+        values: begins.length > 0 ? [...lists, threadId !== undefined, begins] : lists,
       };
       const { inContext } = group[0]!;
       const send = (): Promise<PgResult> => this.#executor.send(query);
       const { rows } = await (inContext === undefined ? send() : inContext(send));
       let at = 0;
-      for (const each of rounds.flat()) {
+      for (const each of inOrder) {
         const count = Math.max(1, each.request.heads.length);
         if (rows[at]!["status"] === "busy") locked.push(each);
         else each.resolve(rows.slice(at, at + count));

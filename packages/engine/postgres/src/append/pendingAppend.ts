@@ -1,4 +1,5 @@
 import {
+  beginsThread,
   goesOn,
   type Address,
   type AppendRequest,
@@ -11,6 +12,8 @@ export interface PendingAppend extends AppendRequest {
   readonly writes?: readonly (Address & WriteBatch & Pick<AppendWritesRequest, "outcome">)[] | undefined;
   /** It continues a thread rather than beginning one. */
   readonly goesOn: boolean;
+  /** It begins a thread, which must not have lost its head. */
+  readonly begins: boolean;
   /** Bytes of all bodies and blobs. */
   readonly bytes: number;
 }
@@ -18,14 +21,20 @@ export interface PendingAppend extends AppendRequest {
 /** An append, with each record once. */
 export function pendingAppend(request: AppendRequest): PendingAppend {
   const records = lastOfEach(request.records);
-  return { ...request, records, goesOn: goesOn(request), bytes: bytesOf({ ...request, records }) };
+  return {
+    ...request,
+    records,
+    goesOn: goesOn(request),
+    begins: beginsThread(request),
+    bytes: bytesOf({ ...request, records }),
+  };
 }
 
 /** One batch of pending writes: an append of nothing else. */
 export function pendingWrites(batch: AppendWritesRequest): PendingAppend {
   const { threadId, newBlobs: blobs, seen, relies } = batch;
   const parts = { threadId, records: [], blobs, writes: [batch], heads: [], seen, relies } as const;
-  return { ...parts, onConflict: "refuse", goesOn: seen === undefined, bytes: bytesOf(parts) };
+  return { ...parts, onConflict: "refuse", goesOn: seen === undefined, begins: false, bytes: bytesOf(parts) };
 }
 
 function bytesOf({

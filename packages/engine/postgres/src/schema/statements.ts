@@ -51,6 +51,7 @@ export function statementsIn(schema: string) {
     noteStatus: quick("noteStatus"),
     append: quick("append"),
     appendThread: quick("appendThread", "append"),
+    appendBegins: quick("appendBegins", "append"),
     remove: heavy("remove"),
     replaceBytes: heavy("replaceBytes"),
     evict: heavy("evict"),

@@ -1,0 +1,20 @@
+import { EvictedError, lostHeadError, type StratigraphError } from "../contract/errors.ts";
+import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
+import { inspectsThreads, ownersOf } from "../contract/tierExtensions.ts";
+import type { Address, Tier } from "../contract/tier.ts";
+
+/** The error for a head whose checkpoint isn't there: "EVICTED" if something of the thread was archived, otherwise "CORRUPT". */
+export async function withoutBytes(tier: Tier, at: Address): Promise<StratigraphError> {
+  const isArchived = await wasArchived(tier, at.threadId);
+  return isArchived ? new EvictedError(tier.name, at) : lostHeadError(tier.name, at);
+}
+
+/** Whether the owner of a thread says that something of it was archived, or evicted. */
+export async function wasArchived(tier: Tier, threadId: string): Promise<boolean> {
+  const { head } = await tier.peek({ threadId, namespace: reservedNamespaces.archived });
+  if (head !== undefined) return true;
+  const [owner] = ownersOf(tier);
+  const inspector = owner?.of ?? owner;
+  if (inspector === undefined || !inspectsThreads(inspector)) return false;
+  return (await inspector.inspect(threadId))?.evicted === true;
+}

@@ -1,0 +1,179 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readdir, rm, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "@langchain/langgraph";
+import { MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
+import { folder } from "@stratigraph/s3";
+import { TierStack } from "@stratigraph/tiered";
+import { damageable, type Damager } from "./damagers.ts";
+import { agent, line, on, repaired, storages, turns, verified } from "./support.ts";
+
+// Somebody loses the entry that names the newest checkpoint of a thread. The thread isn't empty then, and nothing begins it anew.
+
+interface Place {
+  open(): Tier;
+  loseHead(threadId: string): Promise<void>;
+  /** All that is stored. Undefined where that can't be told. */
+  digest?(): Promise<string>;
+  close(): Promise<void>;
+}
+
+async function onServer(name: "postgres" | "redis", wrapped = (tier: Tier): Tier => tier): Promise<Place> {
+  const { storage, damage }: { storage: { open(): Tier; close(): Promise<void> }; damage: Damager } =
+    await damageable[name]();
+  return {
+    open: () => wrapped(storage.open()),
+    loseHead: (threadId) => damage.setHead(threadId, undefined),
+    digest: () => damage.digest(),
+    close: async () => (await damage.close(), storage.close()),
+  };
+}
+
+const places: Record<string, () => Promise<Place>> = {
+  memory: async () => {
+    const { open, close } = await storages.memory();
+    const tier = open();
+    return {
+      open,
+      close,
+      loseHead: async (threadId) => {
+        // Another namespace still has its head.
+        const heads = [{ namespace: reservedNamespaces.thread, to: "1", expected: "any" as const }];
+        const { revision } = await tier.append({
+          threadId,
+          records: [],
+          blobs: [],
+          heads,
+          onConflict: "refuse",
+        });
+        const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [] };
+        expect(await tier.remove({ threadId, revision, ...nothing, heads: [{ namespace: "" }] })).toBe(true);
+      },
+    };
+  },
+  postgres: () => onServer("postgres"),
+  redis: () => onServer("redis"),
+  "memory over PostgreSQL": async () => {
+    const hot = new MemoryTier();
+    return await onServer("postgres", (warm) => new TierStack({ hot: [hot], warm }));
+  },
+};
+
+const lost = (threadId: string) => ({
+  code: "CORRUPT",
+  data: { threadId, namespace: "" },
+  message: expect.stringMatching(new RegExp(`"${threadId}".*verify.*repair`)),
+});
+
+describe.each(Object.entries(places))("in %s", (_, openPlace) => {
+  let place: Place;
+  beforeAll(async () => {
+    place = await openPlace();
+  });
+  afterAll(() => place.close());
+  const saver = (): TierSaver => new TierSaver(place.open());
+  const idsOf = async (threadId: string): Promise<string[]> => {
+    const ids: string[] = [];
+    for await (const { checkpoint } of saver().list(on(threadId))) ids.push(checkpoint.id);
+    return ids;
+  };
+
+  test("reads, turns and pruning are refused, nothing is changed, and repair sets the head again", async () => {
+    await turns(saver(), "ada", 3);
+    const before = (await agent(saver()).getState(on("ada"))).values;
+    const ids = await idsOf("ada");
+    await place.loseHead("ada");
+    const stored = await place.digest?.();
+    await expect(saver().getTuple(on("ada"))).rejects.toMatchObject(lost("ada"));
+    await expect(agent(saver()).getState(on("ada"))).rejects.toMatchObject(lost("ada"));
+    await expect(turns(saver(), "ada", 1)).rejects.toMatchObject(lost("ada"));
+    await expect(agent(saver()).updateState(on("ada"), { note: "x" })).rejects.toMatchObject(lost("ada"));
+    await expect(saver().prune(["ada"], { strategy: "keep_latest" })).rejects.toMatchObject(lost("ada"));
+    // A writer that never read it.
+    const other = new TierSaver(new MemoryTier());
+    await turns(other, "ada", 1);
+    const { checkpoint, metadata } = (await other.getTuple(on("ada")))!;
+    await expect(saver().put(on("ada"), checkpoint, metadata!, {})).rejects.toMatchObject(lost("ada"));
+    expect(await place.digest?.()).toBe(stored);
+    expect(await idsOf("ada")).toEqual(ids);
+    // A checkpoint that is named can be looked at.
+    const oldest = { configurable: { thread_id: "ada", checkpoint_id: ids.at(-1)! } };
+    expect((await saver().getTuple(oldest))?.checkpoint.id).toBe(ids.at(-1));
+
+    const report = await verified(place.open(), { threads: ["ada"] });
+    expect(report.findings).toMatchObject([
+      { kind: "wrong-head", severity: "error", thread: "ada", target: ids[0] },
+    ]);
+    const { results, left } = await repaired(place.open(), report);
+    expect(results).toMatchObject([{ outcome: "done" }]);
+    expect(left).toEqual([]);
+    expect((await agent(saver()).getState(on("ada"))).values).toEqual(before);
+    await turns(saver(), "ada", 1);
+    expect(await idsOf("ada")).toHaveLength(ids.length + 4);
+  });
+
+  test("an answer isn't lost on an empty thread", async () => {
+    await agent(saver()).invoke({ log: [line("a question")], note: "ask" }, on("bob"));
+    await place.loseHead("bob");
+    await expect(agent(saver()).invoke(new Command({ resume: "yes" }), on("bob"))).rejects.toMatchObject(
+      lost("bob"),
+    );
+    await repaired(place.open(), await verified(place.open(), { threads: ["bob"] }));
+    const { log } = await agent(saver()).invoke(new Command({ resume: "yes" }), on("bob"));
+    expect(log.map((each: string) => each.split(" ")[0])).toEqual(["a", "thought", "act"]);
+  });
+
+  test("a thread that is deleted, or that only pending writes came for, is begun as ever", async () => {
+    await turns(saver(), "eve", 1);
+    await saver().deleteThread("eve");
+    await turns(saver(), "eve", 1);
+    const early = { configurable: { thread_id: "new", checkpoint_ns: "", checkpoint_id: "1" } };
+    await saver().putWrites(early, [["log", ["early"]]], "task");
+    await turns(saver(), "new", 1);
+    expect(await idsOf("new")).toHaveLength(4);
+  });
+
+  test("an import in parts, whose heads come last, reads as nothing until then", async () => {
+    await turns(saver(), "source", 1);
+    const tier = place.open();
+    const parts = [];
+    for await (const listed of tier.list({ threadId: "source" })) parts.unshift(listed);
+    for (const { record, blobs } of parts)
+      await tier.append({
+        threadId: "target",
+        records: [{ ...record, threadId: "target" }],
+        blobs: [...blobs.values()],
+        heads: [],
+        onConflict: "refuse",
+      });
+    expect(await saver().getTuple(on("target"))).toBeUndefined();
+    const { checkpointId } = parts.at(-1)!.record;
+    const heads = [{ namespace: "", to: checkpointId, expected: [] }];
+    await tier.append({ threadId: "target", records: [], blobs: [], heads, onConflict: "refuse" });
+    expect((await saver().getTuple(on("target")))?.checkpoint.id).toBe(checkpointId);
+  });
+});
+
+test("a folder: a thread whose head object is lost isn't a new one, until it is deleted", async () => {
+  const path = await mkdtemp(join(tmpdir(), "stratigraph-lost-head-"));
+  try {
+    const open = (): TierSaver => new TierSaver(folder({ path }));
+    await agent(open()).invoke({ log: [randomBytes(600_000).toString("base64")], note: "" }, on("ada"));
+    const files = await readdir(join(path, "ada"));
+    expect(files.some((name) => name.endsWith(".pack"))).toBe(true);
+    await rm(join(path, "ada", "head"));
+    const old = new Date(Date.now() - 11 * 60_000);
+    for (const name of files.filter((each) => each.endsWith(".pack")))
+      await utimes(join(path, "ada", name), old, old);
+    await expect(open().getTuple(on("ada"))).rejects.toMatchObject(lost("ada"));
+    await expect(turns(open(), "ada", 1)).rejects.toMatchObject(lost("ada"));
+    const report = await verified(folder({ path }));
+    expect(report.findings).toMatchObject([{ kind: "lost-thread", thread: "ada" }]);
+    await open().deleteThread("ada");
+    await turns(open(), "ada", 1);
+  } finally {
+    await rm(path, { recursive: true });
+  }
+});
