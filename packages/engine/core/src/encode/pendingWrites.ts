@@ -102,9 +102,15 @@ export interface OpenedBatch extends BatchOrigin {
 }
 
 /** A write with the task that made it. */
-export interface TaskWrite extends EncodedWrite, WritePlace {
-  /** The version of the application's state that it was written under. */
-  readonly stateVersion: number;
+export type TaskWrite<Write = EncodedWrite> = Write &
+  WritePlace & {
+    /** The version of the application's state that it was written under. */
+    readonly stateVersion: number;
+  };
+
+/** What decides which of a batch's writes count. */
+interface MergedBatch<Write> extends Pick<OpenedBatch, "taskId" | "taskPath" | "stateVersion"> {
+  readonly writes: readonly Write[];
 }
 
 /**
@@ -112,8 +118,10 @@ export interface TaskWrite extends EncodedWrite, WritePlace {
  * earlier one in its place. Of regular writes with the same index, the first stays, and later ones are ignored. So repeating a batch is
  * harmless. Writes of one task under two versions of the state don't mix: those of the version that came first stay.
  */
-export function mergeWrites(batches: readonly OpenedBatch[]): TaskWrite[] {
-  const merged = new Map<string, TaskWrite>();
+export function mergeWrites<Write extends { readonly index: number }>(
+  batches: readonly MergedBatch<Write>[],
+): TaskWrite<Write>[] {
+  const merged = new Map<string, TaskWrite<Write>>();
   const versions = new Map<string, number>();
   for (const { taskId, taskPath, stateVersion, writes } of batches) {
     for (const write of writes) {

@@ -1,6 +1,6 @@
 import type { CheckpointPendingWrite, PendingWrite } from "@langchain/langgraph-checkpoint";
 import { bodyAddress, ownerOf, wrapBody } from "./storedBody.ts";
-import { currentWrites } from "../operations/currentWrites.ts";
+import { batchDigest, currentWrites } from "../operations/currentWrites.ts";
 import type { Envelope } from "./envelope.ts";
 import {
   decodeWrites,
@@ -21,7 +21,7 @@ import type { WritePlace } from "./writeOrder.ts";
 import type { Consumed } from "./record.ts";
 import { missingBatches } from "./batchIds.ts";
 import { noWrites } from "../langgraph/channelNames.ts";
-import { consumedBatches, pendingBatches } from "../saver/writers.ts";
+import { batchesOfChild, pendingBatches } from "../saver/writers.ts";
 import { CorruptionError } from "../contract/errors.ts";
 
 /** Longest pending write, in bytes, that its batch holds. A longer one becomes a blob, which a channel with equal bytes then shares. */
@@ -50,6 +50,13 @@ export interface DecodedWrite extends WritePlace {
   readonly value: unknown;
   /** The version of the application's state that it was written under. */
   readonly stateVersion: number;
+}
+
+/** A batch as it was written, values revived; without writes, if it is a rewind mark. */
+export interface RevivedBatch extends Omit<OpenedBatch, "writes"> {
+  /** Its `batchDigest`, by which rewind marks name it. */
+  readonly name: string;
+  readonly writes: readonly { readonly index: number; readonly channel: string; readonly value: unknown }[];
 }
 
 /** Converts LangGraph's pending writes to a tier's batches, and back. */
@@ -133,37 +140,40 @@ export class WriteCoder {
     { refuseMissing }: { readonly refuseMissing: boolean },
   ): Promise<readonly OpenedBatch[]> {
     if (child === undefined) return pendingBatches(await this.open(at, batches));
-    const counted = new Set(currentWrites(batches, child.checkpointId));
-    // The child's own record of what it was made from counts more than the rewind marks. Marks don't name every child: if a child was made
-    // before the checkpoint was wound back, and copied, no mark names the copy.
-    const made = batches.filter(
-      (batch) =>
-        counted.has(batch) || (child.consumed !== undefined && rewindMark(batch.taskId) === undefined),
-    );
-    const opened = await this.#opened(at, made);
-    const missing = refuseMissing ? missingBatches(opened, child.consumed) : [];
+    const named = await this.#named(at, batches);
+    const missing = refuseMissing ? missingBatches(named, child.consumed) : [];
     if (missing.length > 0) throw missingError(at, child.checkpointId, missing);
-    const known = opened.filter(({ batchId }, place) => batchId !== undefined || counted.has(made[place]!));
-    return consumedBatches(known, child.consumed);
+    return batchesOfChild(named, child);
   }
 
-  /**
-   * The pending writes to include when a checkpoint is copied to another format: those that are pending, and those that durability "exit"
-   * stored for a single child. Other formats can't say for which child, so one child is chosen.
-   * @param chosen called only if there are such writes
-   */
-  async forCopy(
+  /** All batches, rewind marks among them, values revived: for copies that are encoded anew. @throws CorruptionError */
+  async revived(
     at: Address,
     batches: readonly StoredWriteBatch[],
     blobs: ReadonlyMap<BlobHash, Blob>,
-    chosen: () => Promise<{ readonly consumed: Consumed } | undefined>,
-  ): Promise<DecodedWrite[]> {
-    const opened = await this.open(at, batches);
-    const pending = pendingBatches(opened);
-    const child = pending.length === opened.length ? undefined : await chosen();
-    const own = opened.filter((batch) => !pending.includes(batch));
-    const made = child === undefined ? [] : consumedBatches(own, child.consumed);
-    return await this.#revived(at, [...pending, ...made], blobs, undefined);
+  ): Promise<RevivedBatch[]> {
+    const revived: RevivedBatch[] = [];
+    for (const batch of await this.#named(at, batches)) {
+      const writes: RevivedBatch["writes"][number][] = [];
+      for (const write of batch.writes)
+        writes.push({ ...write, value: await this.#coder.decode(at, write.channel, write.value, blobs, {}) });
+      revived.push({ ...batch, writes });
+    }
+    return revived;
+  }
+
+  async #named(
+    at: Address,
+    batches: readonly StoredWriteBatch[],
+  ): Promise<(OpenedBatch & { readonly name: string })[]> {
+    const opened = await this.#opened(at, batches);
+    return opened.map((batch, place) => ({
+      ...batch,
+      // Only rewind marks ask for it.
+      get name() {
+        return batchDigest(batches[place]!);
+      },
+    }));
   }
 
   /** What is pending in batches that were opened before. */

@@ -3,6 +3,11 @@ import { nameLength, nameOf } from "../codec/index.ts";
 import { rewindMark } from "./rewindMark.ts";
 import type { WriteBatch } from "../contract/tier.ts";
 
+/** A batch as it is stored, or one that was decoded and carries its {@link batchDigest}. */
+export type NamedBatch =
+  | Pick<WriteBatch, "taskId" | "body">
+  | { readonly taskId: string; readonly name: string };
+
 /**
  * Returns the batches of pending writes that count. Without `child`, those are the batches that a run sees if it goes on from their
  * checkpoint now; with `child`, the batches that this child was made from. All batches count, unless the checkpoint was wound back;
@@ -13,7 +18,7 @@ import type { WriteBatch } from "../contract/tier.ts";
  *
  * @param batches all batches of the checkpoint, oldest first
  */
-export function currentWrites<Batch extends WriteBatch>(
+export function currentWrites<Batch extends NamedBatch>(
   batches: readonly Batch[],
   child?: string,
 ): readonly Batch[] {
@@ -30,7 +35,7 @@ export function currentWrites<Batch extends WriteBatch>(
       continue;
     }
     const before = new Set(mark.before);
-    const later = counts.filter((one) => !before.has(batchDigest(one)));
+    const later = counts.filter((one) => !before.has(digestOf(one)));
     const kept = named(batches.slice(0, place), mark.keep).filter((one) => !later.includes(one));
     counts = [...kept, ...later];
   }
@@ -38,9 +43,13 @@ export function currentWrites<Batch extends WriteBatch>(
 }
 
 /** The first batch of each digest. */
-function named<Batch extends WriteBatch>(batches: readonly Batch[], digests: readonly string[]): Batch[] {
+function named<Batch extends NamedBatch>(batches: readonly Batch[], digests: readonly string[]): Batch[] {
   const wanted = new Set(digests);
-  return batches.filter((batch) => wanted.delete(batchDigest(batch)));
+  return batches.filter((batch) => wanted.delete(digestOf(batch)));
+}
+
+function digestOf(batch: NamedBatch): string {
+  return "name" in batch ? batch.name : batchDigest(batch);
 }
 
 /**

@@ -10,6 +10,7 @@ import { numberOf, ranges, writerOf } from "../encode/batchIds.ts";
 import type { OpenedBatch } from "../encode/pendingWrites.ts";
 import type { Consumed } from "../encode/record.ts";
 import type { Address } from "../contract/tier.ts";
+import { currentWrites } from "../operations/currentWrites.ts";
 
 /** Ids of writers outside runs begin with this. */
 const outside = "~";
@@ -263,8 +264,11 @@ function madeFrom(writer: Writer, seen: readonly Seen[], source: unknown, parent
   return [own, ...ranges(numbers).map((range) => `${own}.${range}`), ...wanted.map(({ batchId }) => batchId)];
 }
 
+/** Who wrote a batch, and for which task. */
+type WrittenBatch = Pick<OpenedBatch, "taskId" | "batchId">;
+
 /** The batches that are handed out as pending writes of a checkpoint, for a run to go on from. */
-export function pendingBatches(batches: readonly OpenedBatch[]): readonly OpenedBatch[] {
+export function pendingBatches<Batch extends WrittenBatch>(batches: readonly Batch[]): readonly Batch[] {
   return batches.filter(({ batchId }) => batchId?.endsWith(ownOnly) !== true);
 }
 
@@ -272,14 +276,31 @@ export function pendingBatches(batches: readonly OpenedBatch[]): readonly Opened
  * The batches of its parent that a checkpoint was made from. If its writer ran a task itself, batches of others for the same task don't
  * count. Batches without an id, which older versions wrote, count.
  */
-export function consumedBatches(batches: readonly OpenedBatch[], consumed: Consumed): readonly OpenedBatch[] {
+export function consumedBatches<Batch extends WrittenBatch>(
+  batches: readonly Batch[],
+  consumed: Consumed,
+): readonly Batch[] {
   if (consumed === undefined) return batches;
   const [own] = consumed;
   const ids = new Set(consumed);
-  const isOwn = ({ batchId }: OpenedBatch): boolean => batchId !== undefined && writerOf(batchId) === own;
+  const isOwn = ({ batchId }: Batch): boolean => batchId !== undefined && writerOf(batchId) === own;
   const counted = batches.filter(
     (batch) => batch.batchId === undefined || ids.has(batch.batchId) || isOwn(batch),
   );
   const done = new Set(counted.filter(isOwn).map(({ taskId }) => taskId));
   return counted.filter((batch) => isOwn(batch) || !done.has(batch.taskId));
+}
+
+/** The batches of a checkpoint that a child of it was made from. @param batches all of them, rewind marks among them */
+export function batchesOfChild<Batch extends WrittenBatch & { readonly name: string }>(
+  batches: readonly Batch[],
+  { checkpointId, consumed }: { readonly checkpointId: string; readonly consumed: Consumed },
+): readonly Batch[] {
+  const counted = new Set(currentWrites(batches, checkpointId));
+  // The child's own record of what it was made from counts more than the rewind marks. Marks don't name every child: if a child was made
+  // before the checkpoint was wound back, and copied, no mark names the copy.
+  const made = batches.filter(
+    (batch) => counted.has(batch) || (consumed !== undefined && batch.batchId !== undefined),
+  );
+  return consumedBatches(made, consumed);
 }

@@ -1,4 +1,24 @@
-import type { OutlineEntry } from "./source.ts";
+import { rewindMark } from "@stratigraph/core/internal";
+import { isReserved, reservedNamespaces } from "@stratigraph/core/tier";
+import type { OutlineEntry, SourceCheckpoint } from "./source.ts";
+
+/** Whether records of a namespace are copied with their thread: all but values that may be lost at any time. */
+export function isCopied(namespace: string): boolean {
+  return namespace !== reservedNamespaces.loose;
+}
+
+/** The entries that LangGraph's checkpoints are, without the records that packages keep beside them. */
+export function ofGraph<Entry extends OutlineEntry>(entries: readonly Entry[]): Entry[] {
+  return entries.filter(({ namespace }) => !isReserved(namespace));
+}
+
+/** What a batch of pending writes is known by in every storage. Undefined for batches without an id, which imports and old versions wrote. */
+export function batchIdOf(batch: {
+  readonly taskId: string;
+  readonly batchId?: string | undefined;
+}): string | undefined {
+  return rewindMark(batch.taskId)?.id ?? batch.batchId;
+}
 
 /** The key of a checkpoint, unique in its thread. */
 export function entryKey({ namespace, checkpointId }: OutlineEntry): string {
@@ -42,4 +62,9 @@ export function lineOf<Entry extends OutlineEntry>(
 /** The last id of each namespace. The entries must be in the order by which a saver finds its newest checkpoint. */
 export function lastOfEach(entries: readonly OutlineEntry[]): Map<string, string> {
   return new Map(entries.map(({ namespace, checkpointId }) => [namespace, checkpointId]));
+}
+
+/** How many pending writes a checkpoint has, those of all branches. */
+export function writeCount({ batches, writes }: Pick<SourceCheckpoint, "batches" | "writes">): number {
+  return batches === undefined ? writes.length : batches.reduce((sum, batch) => sum + batch.writes.length, 0);
 }

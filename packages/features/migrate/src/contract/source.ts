@@ -1,4 +1,6 @@
 import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import type { Consumed, RevivedBatch } from "@stratigraph/core/internal";
+import type { ThreadTag } from "@stratigraph/core/tier";
 
 /** What is about to be copied. Counts may be a moment old. */
 export interface Plan {
@@ -14,6 +16,16 @@ export interface OutlineEntry {
   readonly namespace: string;
   readonly checkpointId: string;
   readonly parentId?: string | undefined;
+  /** If the checkpoint is on a side branch, the head that won the race. */
+  readonly lostTo?: string | undefined;
+  /** What its {@link SourceCheckpoint.batches} are known by, as far as they have ids; absent if the source keeps no batches. */
+  readonly batchIds?: readonly string[] | undefined;
+}
+
+/** A call of putWrites as a storage of Stratigraph keeps it, or a rewind mark: docs/format.md. */
+export interface SourceBatch extends RevivedBatch {
+  /** Whether its writes are among the checkpoint's `writes`. */
+  readonly counts: boolean;
 }
 
 /** A pending write. */
@@ -34,11 +46,16 @@ export interface SourceCheckpoint extends OutlineEntry {
   /** As it is stored: older formats aren't converted. */
   readonly checkpoint: Checkpoint;
   readonly metadata: CheckpointMetadata;
+  /** The pending writes; if there is a newer checkpoint on the line to the head, those that it was made from. */
   readonly writes: readonly SourceWrite[];
+  /** All batches of pending writes, if the source is Stratigraph's: each child has its own, which `consumed` names. */
+  readonly batches?: readonly SourceBatch[] | undefined;
+  /** The batches of its parent that it was made from, as docs/format.md has them; undefined: all. */
+  readonly consumed?: Consumed;
+  /** The terms of its record, where they don't follow from its content. */
+  readonly terms?: readonly number[] | undefined;
   /** The version of the application's state that it was written under. Default: 1, as sources that keep none. */
   readonly stateVersion?: number | undefined;
-  /** If the checkpoint is on a side branch, the head that won the race. */
-  readonly lostTo?: string | undefined;
   /** The id of the run that wrote it, if the source keeps it outside the metadata. */
   readonly runId?: string | undefined;
   /**
@@ -69,11 +86,14 @@ export interface MixedUp {
  */
 export interface SourceThread {
   readonly threadId: string;
-  /** Every checkpoint, parents before their children. */
+  /** Every checkpoint, parents before their children. From Stratigraph: also the records of its reserved namespaces, such as calls. */
   readonly outline: readonly OutlineEntry[];
   /** The head of each namespace. */
   readonly heads: ReadonlyMap<string, string>;
   readonly mixedUp: readonly MixedUp[];
+  readonly tags?: readonly ThreadTag[] | undefined;
+  /** The calls of its journal that only the journal keeps from being made again, in words; absent if the source has no journal. */
+  readonly openCalls?: readonly string[] | undefined;
   /** The checkpoints, in the order of the outline, one at a time. */
   checkpoints(): AsyncIterable<SourceCheckpoint>;
   /**

@@ -18,13 +18,18 @@ export function checkTarget(argument: string, target: ThreadTarget): void {
 
 /** @throws InvalidOptionError that names the argument */
 export function checkSaver(argument: string, saver: TierSaver): void {
-  const { tier, coder } = membersOf(saver);
-  if (typeof membersOf(tier)["append"] !== "function" || typeof membersOf(coder)["encode"] !== "function")
+  if (!isOurs(saver))
     refuse(
       argument,
       saver,
       "Pass a saver of Stratigraph, such as createCheckpointer returns. Other savers are read with saverSource, and written with saverTarget.",
     );
+}
+
+/** Whether a saver is one of Stratigraph's, also of another copy of core. */
+export function isOurs(saver: unknown): saver is TierSaver {
+  const { tier, coder } = membersOf(saver);
+  return typeof membersOf(tier)["append"] === "function" && typeof membersOf(coder)["encode"] === "function";
 }
 
 function membersOf(value: unknown): Record<string, unknown> {

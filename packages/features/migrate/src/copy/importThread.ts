@@ -3,26 +3,39 @@ import { StratigraphError } from "@stratigraph/core";
 import {
   batchDigest,
   currentWrites,
+  mergeWrites,
   refuseEvicted,
   rewindMark,
   rewindTask,
+  tagsThreads,
   type CheckpointCoder,
+  type Consumed,
   type EncodedCheckpoint,
   type Manifest,
   type ReadThroughStorage,
 } from "@stratigraph/core/internal";
-import type {
-  Address,
-  Appended,
-  Blob,
-  BlobHash,
-  HeadMove,
-  StoredWriteBatch,
-  WriteBatch,
+import {
+  isKeptWhole,
+  isReserved,
+  type Address,
+  type Appended,
+  type Blob,
+  type BlobHash,
+  type HeadMove,
+  type StoredWriteBatch,
+  type WriteBatch,
 } from "@stratigraph/core/tier";
-import { entryKey, parentKey } from "../contract/outline.ts";
-import type { OutlineEntry, SourceCheckpoint, SourceThread } from "../contract/source.ts";
+import { batchIdOf, entryKey, parentKey } from "../contract/outline.ts";
+import type { OutlineEntry, SourceBatch, SourceCheckpoint, SourceThread } from "../contract/source.ts";
 import { Appender } from "./appender.ts";
+import {
+  digested,
+  identityOf,
+  madeDigest,
+  missingBatches,
+  pendingDigest,
+  type DigestedBatch,
+} from "./batches.ts";
 import { Digests, missingIn, type CheckpointDigest } from "./digest.ts";
 import { placedWrites, planWrites, type PlacedWrite } from "./placedWrites.ts";
 import type { Difference } from "./report.ts";
@@ -108,13 +121,22 @@ async function importAlone(
 }
 
 /** The parts of a checkpoint that are compared. */
-interface Compared {
+interface Compared extends Parts {
   /** Undefined if only the pending writes are compared. */
   readonly digest: CheckpointDigest | undefined;
+  /** Pending writes without the id of a batch: from a source that has none. */
   readonly writes: readonly PlacedWrite[];
 }
 
-const nothingThere: Compared = { digest: undefined, writes: [] };
+/** What DeltaChannels are rebuilt from. */
+interface Parts {
+  readonly batches: readonly DigestedBatch[];
+  readonly consumed: Consumed;
+}
+
+const nothingThere: Compared = { digest: undefined, writes: [], batches: [], consumed: undefined };
+
+type EncodedBatch = Awaited<ReturnType<CheckpointCoder["writes"]["encode"]>>;
 
 /** One import of one thread. */
 class Bringing {
@@ -128,6 +150,11 @@ class Bringing {
   readonly #digests = new Digests();
   /** The imported checkpoints that will be compared with their copies, by key. */
   readonly #originals = new Map<string, Compared>();
+  /** Batches of the source and of the copy, by checkpoint: only if the source is Stratigraph's and everything is compared. */
+  readonly #parts = { source: new Map<string, Parts>(), copy: new Map<string, Parts>() };
+  /** Whether the source has the batches of pending writes, and not only the writes. */
+  readonly #isOurs: boolean;
+  #wentOn = false;
   /** Values that the source itself lacks. */
   readonly #lacking: Difference[] = [];
   /** Differences between the copy and the source. */
@@ -146,20 +173,30 @@ class Bringing {
     this.#options = options;
     this.#appender = new Appender(storage.tier, thread.threadId, there);
     this.#manifests = new Manifests(storage, thread);
+    this.#isOurs = thread.outline.some(({ batchIds }) => batchIds !== undefined);
   }
 
   async run(): Promise<ImportedThread> {
     const { verify, takeLacking } = this.#options;
     const { records, heads: before } = this.#there;
     const served = before.size > 0;
-    const wanted = new Set(this.#thread.outline.map(entryKey));
-    const lacks = [...wanted].some((key) => !records.has(key));
-    const wentOn = [...records.keys()].some((key) => !wanted.has(key)) || (await this.#wroteHere());
+    const { outline } = this.#thread;
+    const wanted = new Map(outline.map((entry) => [entryKey(entry), entry]));
+    const decides = this.#decides();
+    const ids = await this.#batchIdsThere();
+    const lacks = outline.some(
+      (entry) => decides(entry) && (!records.has(entryKey(entry)) || !hasAll(ids, entry)),
+    );
+    const wentOn =
+      [...records].some(([key, record]) => decides(record) && !wanted.has(key)) ||
+      [...ids].some(([key, there]) => !isSubset(there.ofRuns, wanted.get(key)?.batchIds));
+    this.#wentOn = wentOn;
     const diverged = { ...nothing, diverged: true, served };
     if (wentOn && lacks) return diverged;
     const isAnew = !takeLacking && !served;
     const copies = new Map<string, Compared>();
     if (verify && !isAnew) for await (const [key, copy] of this.#compared(wanted)) copies.set(key, copy);
+    if (this.#isOurs) for (const [key, copy] of copies) this.#parts.copy.set(key, copy);
     for await (const each of this.#thread.checkpoints()) {
       this.#noteLacking(each);
       const key = entryKey(each);
@@ -173,8 +210,10 @@ class Bringing {
     const isLookedAt = verify || !takeLacking;
     const moved = [...(await this.#appender.end(isLookedAt ? [] : heads))];
     if (verify && !unsettled) await this.#compare();
+    if (verify && !unsettled && this.#isOurs) this.#compareMade();
     const isGood = this.#differing.length === 0 && (takeLacking || this.#lacking.length === 0);
     if (isLookedAt && isGood) moved.push(...(await this.#appender.end(heads)));
+    if (isGood && !wentOn && !unsettled) await this.#tag();
     return {
       ...this.#appender.appended,
       diverged: await this.#isElsewhere(moved),
@@ -192,11 +231,28 @@ class Bringing {
     }
   }
 
+  /** Which records decide whether the thread has continued on a side: checkpoints, and calls or events if the source has any. */
+  #decides(): (entry: { readonly namespace: string }) => boolean {
+    const spaces = new Set(this.#thread.outline.map(({ namespace }) => namespace));
+    return ({ namespace }) => !isReserved(namespace) || (isKeptWhole(namespace) && spaces.has(namespace));
+  }
+
+  async #tag(): Promise<void> {
+    const { tier } = this.#storage;
+    const { threadId, tags = [] } = this.#thread;
+    if (tags.length > 0 && tagsThreads(tier)) await tier.tagThread(threadId, tags);
+  }
+
   /** The heads to move. An existing head moves only if nobody has moved it since it was read. */
   #heads(): HeadMove[] {
+    const wanted = new Set(this.#thread.outline.map(entryKey));
     return [...this.#thread.heads].flatMap(([namespace, to]) => {
       const now = this.#there.heads.get(namespace);
-      return now === to ? [] : [{ namespace, to, expected: now === undefined ? [] : [now] }];
+      if (now === to) return [];
+      // What packages keep may have changed here since, although the thread hasn't continued. The ids of these records grow with time.
+      const isOlder = now === undefined || wanted.has(entryKey({ namespace, checkpointId: now })) || now < to;
+      if (isReserved(namespace) && !isOlder) return [];
+      return [{ namespace, to, expected: now === undefined ? [] : [now] }];
     });
   }
 
@@ -214,15 +270,20 @@ class Bringing {
     });
   }
 
-  /** Whether a run has continued here: some pending writes aren't from an import. Imported writes have no writer. */
-  async #wroteHere(): Promise<boolean> {
+  /**
+   * The ids of the batches that are there, by checkpoint. Batches from a source without ids have none, so those that have one are a run's
+   * that continued here, or were imported from another storage of Stratigraph.
+   */
+  async #batchIdsThere(): Promise<ReadonlyMap<string, IdsThere>> {
+    const found = new Map<string, IdsThere>();
     for (const [key, batches] of this.#there.writes) {
-      if (batches.some(({ taskId }) => isForeignMark(taskId))) return true;
-      const record = this.#there.records.get(key)!;
-      const opened = await this.#coder.writes.open(record, batches);
-      if (opened.some(({ batchId }) => batchId !== undefined)) return true;
+      const marks = batches.filter(({ taskId }) => rewindMark(taskId) !== undefined);
+      const written = batches.filter((batch) => !marks.includes(batch));
+      const opened = await this.#coder.writes.open(this.#there.records.get(key)!, written);
+      const ofRuns = [...marks.filter(({ taskId }) => isForeignMark(taskId)), ...opened];
+      found.set(key, { all: idsOf([...marks, ...opened]), ofRuns: idsOf(ofRuns) });
     }
-    return false;
+    return found;
   }
 
   /** The pending writes of earlier imports. */
@@ -233,58 +294,69 @@ class Bringing {
       ? (await this.#storage.tier.read(this.#address(at))).checkpoint?.blobs
       : new Map<BlobHash, Blob>();
     if (blobs === undefined) return nothingThere;
-    return { digest: undefined, writes: await this.#broughtWrites(at, batches, blobs) };
+    return { ...nothingThere, ...(await this.#batches(at, batches, blobs)) };
   }
 
-  async #broughtWrites(
+  async #batches(
     at: OutlineEntry,
-    batches: readonly StoredWriteBatch[],
+    stored: readonly StoredWriteBatch[],
     blobs: ReadonlyMap<BlobHash, Blob>,
-  ): Promise<PlacedWrite[]> {
-    const address = this.#address(at);
-    const counted = currentWrites(batches.filter(({ taskId }) => !isForeignMark(taskId)));
-    const opened = await this.#coder.writes.open(address, counted);
-    const brought = opened.filter(({ batchId }) => batchId === undefined);
-    const decoded = await this.#coder.writes.pending(address, brought, blobs);
-    return await placedWrites(this.#digests, decoded, []);
+  ): Promise<Pick<Compared, "writes" | "batches">> {
+    const revived = await this.#coder.writes.revived(this.#address(at), stored, blobs);
+    const counted = currentWrites(revived.filter(({ taskId }) => !isForeignMark(taskId)));
+    const brought = mergeWrites(counted.filter(({ batchId }) => batchId === undefined));
+    return {
+      writes: await placedWrites(this.#digests, brought, []),
+      batches: await digested(this.#digests, revived),
+    };
   }
 
   async #original(each: SourceCheckpoint, copy: Compared): Promise<Compared> {
     const digest = this.#options.verify ? await this.#digests.of({ ...each, writes: [] }) : undefined;
-    return { digest, writes: await placedWrites(this.#digests, each.writes, copy.writes) };
+    if (each.batches === undefined)
+      return { ...nothingThere, digest, writes: await placedWrites(this.#digests, each.writes, copy.writes) };
+    const batches = await digested(this.#digests, each.batches);
+    if (this.#options.verify) this.#parts.source.set(entryKey(each), { batches, consumed: each.consumed });
+    return { digest, writes: [], batches, consumed: each.consumed };
   }
 
   /** Whether the copy of a checkpoint has all pending writes of the source. It may have more, from runs that continued here. */
   async #hasWrites(each: SourceCheckpoint, copy: Compared): Promise<boolean> {
     const original = await this.#original(each, copy);
-    this.#differing.push(...this.#differences(each, { ...copy, writes: original.writes }, original));
-    return planWrites(copy.writes, original.writes).late.length === 0;
+    const { writes, batches } = original;
+    this.#differing.push(...this.#differences(each, { ...copy, writes, batches }, original));
+    return planWrites(copy.writes, writes).late.length + missingBatches(copy.batches, batches).length === 0;
   }
 
   /** Imports the new and changed parts of a checkpoint. */
   async #bring(each: SourceCheckpoint, copy: Compared, isThere: boolean): Promise<void> {
     const original = await this.#original(each, copy);
-    const { late, replaces } = planWrites(copy.writes, original.writes);
-    const isSame = isThere && (copy.digest === undefined || isSameValue(copy.digest, original.digest!));
-    if (isSame && late.length === 0) return;
+    const { late, replaces } = planWrites(each.batches === undefined ? copy.writes : [], original.writes);
+    const missing = new Set(missingBatches(copy.batches, original.batches).map(({ name }) => name));
+    const isSame = isThere && (copy.digest === undefined || isSameRecord(copy, original, each));
+    if (isSame && late.length === 0 && missing.size === 0) return;
     if (this.#options.verify) this.#originals.set(entryKey(each), original);
     const record = isSame ? undefined : await this.#encode(each);
-    const writes = await this.#encodeWrites(each, replaces ? original.writes : late);
+    const writes =
+      each.batches === undefined
+        ? await this.#encodeWrites(each, replaces ? original.writes : late)
+        : await this.#encodeBatches(each, each.batches, missing, { copy, original });
     await this.#appender.add({
       at: each,
       ...(record === undefined ? {} : { record: record.record }),
       blobs: [...(record?.blobs ?? []), ...writes.blobs],
       writes: [...(replaces ? await this.#replacing(each) : []), ...writes.batches],
-      writeCount: late.length,
+      writeCount: late.length + writes.batchWrites,
       relies: record?.relies === true || writes.relies,
     });
     if (record !== undefined) this.#options.brought();
   }
 
   async #encode(each: SourceCheckpoint): Promise<EncodedCheckpoint> {
-    const { checkpoint, metadata, parentId, lostTo, runId, stateVersion = 1 } = each;
+    const { checkpoint, metadata, parentId, lostTo, runId, stateVersion = 1, consumed, terms } = each;
     const at = this.#address(each);
-    const parent = await this.#manifests.parentOf(each);
+    // Calls and events carry all of their values, so that those can be erased.
+    const parent = isReserved(each.namespace) ? undefined : await this.#manifests.parentOf(each);
     const newVersions = Object.fromEntries(
       [...new Set([...Object.keys(checkpoint.channel_versions), ...Object.keys(checkpoint.channel_values)])]
         .map((channel) => [channel, checkpoint.channel_versions[channel] ?? 0] as const)
@@ -295,11 +367,19 @@ class Bringing {
           return before?.version !== version || isTaken;
         }),
     );
-    const put = { checkpoint, metadata, newVersions, runId: runId ?? runIdIn(metadata), stateVersion };
+    const put = {
+      checkpoint,
+      metadata,
+      newVersions,
+      runId: runId ?? runIdIn(metadata),
+      stateVersion,
+      consumed,
+    };
     const encoded = await this.#coder.encode(at, { parentId, parent, again: undefined }, put);
     for (const value of encoded.values) this.#coder.blobs.remember(at.threadId, value);
     this.#manifests.set(each, encoded);
-    return lostTo === undefined ? encoded : { ...encoded, record: { ...encoded.record, lostTo } };
+    const record = { ...encoded.record, ...(lostTo === undefined ? {} : { lostTo }) };
+    return { ...encoded, record: terms === undefined ? record : { ...record, terms } };
   }
 
   /** A rewind mark: of the checkpoint's pending writes, only those after it count. */
@@ -308,6 +388,55 @@ class Bringing {
     const before = currentWrites(this.#there.writes.get(entryKey(each)) ?? []).map(batchDigest);
     const mark = rewindTask({ made: [], before, keep: [] });
     return [{ ...at, ...(await this.#coder.writes.encodeMark(at, mark)) }];
+  }
+
+  /**
+   * Encodes the batches of a source that the copy lacks. Rewind marks name batches by their bytes, which are others here.
+   * @param missing names of the source's batches
+   */
+  async #encodeBatches(
+    each: SourceCheckpoint,
+    batches: readonly SourceBatch[],
+    missing: ReadonlySet<string>,
+    { copy, original }: { readonly copy: Compared; readonly original: Compared },
+  ) {
+    const at = this.#address(each);
+    const wanted = new Map(original.batches.map((batch) => [identityOf(batch), batch.name]));
+    const names = new Map(copy.batches.map((batch) => [wanted.get(identityOf(batch)), batch.name]));
+    const here = (of: readonly string[]): string[] => of.map((name) => names.get(name) ?? name);
+    const encoded: EncodedBatch[] = [];
+    // An import from a file of version 1 left writes that count for every child.
+    const before = currentWrites(copy.batches)
+      .filter((batch) => batchIdOf(batch) === undefined && !wanted.has(identityOf(batch)))
+      .map(({ name }) => name);
+    if (before.length > 0 && missing.size > 0) {
+      const batch = await this.#coder.writes.encodeMark(at, rewindTask({ made: [], before, keep: [] }));
+      encoded.push({ batch, values: [], relies: false });
+    }
+    let batchWrites = 0;
+    for (const { name, taskId, taskPath, batchId, omitted, stateVersion, writes } of batches) {
+      if (!missing.has(name)) continue;
+      const mark = rewindMark(taskId);
+      if (mark !== undefined) {
+        const marked = { ...mark, before: here(mark.before), keep: here(mark.keep) };
+        const batch = await this.#coder.writes.encodeMark(at, rewindTask(marked));
+        encoded.push({ batch, values: [], relies: false });
+        continue;
+      }
+      const pairs = writes.map(({ channel, value }): [string, unknown] => [channel, value]);
+      const captured = this.#coder.writes.capture(
+        at,
+        taskId,
+        { taskPath, batchId, omitted, stateVersion },
+        pairs,
+      );
+      const placed = captured.writes.map((write, n) => ({ ...write, index: writes[n]!.index }));
+      const one = await this.#coder.writes.encode(at, { ...captured, writes: placed }, false);
+      names.set(name, batchDigest(one.batch));
+      batchWrites += writes.length;
+      encoded.push(one);
+    }
+    return { ...this.#stored(at, encoded), batchWrites };
   }
 
   async #encodeWrites(each: SourceCheckpoint, writes: readonly PlacedWrite[]) {
@@ -326,6 +455,11 @@ class Bringing {
       const placed = captured.writes.map((write, n) => ({ ...write, index: ofTask[n]!.index }));
       encoded.push(await this.#coder.writes.encode(at, { ...captured, writes: placed }, false));
     }
+    return { ...this.#stored(at, encoded), batchWrites: 0 };
+  }
+
+  /** The parts of an append that store encoded batches. */
+  #stored(at: Address, encoded: readonly EncodedBatch[]) {
     const values = encoded.flatMap((one) => one.values);
     for (const value of values) this.#coder.blobs.remember(at.threadId, value);
     return {
@@ -354,8 +488,11 @@ class Bringing {
         metadata: await this.#coder.metadata(record, body),
         writes: [],
       });
-      const writes = await this.#broughtWrites(record, stored.writes, stored.blobs);
-      yield [entryKey(record), { digest, writes }];
+      const { consumed } = body;
+      yield [
+        entryKey(record),
+        { digest, consumed, ...(await this.#batches(record, stored.writes, stored.blobs)) },
+      ];
     }
   }
 
@@ -367,17 +504,66 @@ class Bringing {
     for await (const [key, copy] of this.#compared(this.#originals)) {
       const original = left.get(key)!;
       left.delete(key);
+      if (this.#isOurs) this.#parts.copy.set(key, copy);
       this.#differing.push(...this.#differences(entryOf(key), copy, original));
     }
     for (const key of left.keys()) this.#differing.push({ threadId, ...entryOf(key), what: "it is missing" });
   }
 
+  /**
+   * Compares what LangGraph is shown of every checkpoint beside its stored values: what is pending, and what its DeltaChannels are rebuilt
+   * from. The stored batches are chosen as a read chooses them.
+   */
+  #compareMade(): void {
+    const { source, copy } = this.#parts;
+    for (const entry of this.#thread.outline) {
+      const [mine, theirs] = [copy.get(entryKey(entry)), source.get(entryKey(entry))];
+      if (mine === undefined || theirs === undefined) continue;
+      if (!this.#wentOn && pendingDigest(mine.batches) !== pendingDigest(theirs.batches))
+        this.#differing.push({ ...this.#address(entry), what: "its pending writes differ" });
+      const parent = parentKey(entry);
+      const [from, to] = [source.get(parent ?? ""), copy.get(parent ?? "")];
+      if (from === undefined || to === undefined) continue;
+      const { checkpointId } = entry;
+      const original = madeDigest(from.batches, { checkpointId, consumed: theirs.consumed });
+      if (madeDigest(to.batches, { checkpointId, consumed: mine.consumed }) !== original)
+        this.#differing.push({
+          ...this.#address(entry),
+          what: "what its DeltaChannels are rebuilt from differs",
+        });
+    }
+  }
+
   #differences(at: OutlineEntry, copy: Compared, original: Compared): Difference[] {
-    const { late } = planWrites(copy.writes, original.writes);
+    const late = [
+      ...planWrites(original.writes.length === 0 ? [] : copy.writes, original.writes).late,
+      ...missingBatches(copy.batches, original.batches).flatMap(({ writes }) => writes),
+    ];
     const lost = late.length === 0 ? [] : [`${late.length} pending writes are missing`];
     const values = copy.digest === undefined ? [] : missingIn(copy.digest, original.digest!);
     return [...values, ...lost].map((what) => ({ ...this.#address(at), what }));
   }
+}
+
+/** Ids of the batches of a checkpoint. */
+interface IdsThere {
+  readonly all: ReadonlySet<string>;
+  /** Without the marks of imports. */
+  readonly ofRuns: ReadonlySet<string>;
+}
+
+function idsOf(batches: readonly { readonly taskId: string }[]): ReadonlySet<string> {
+  return new Set(batches.flatMap((batch) => batchIdOf(batch) ?? []));
+}
+
+function hasAll(ids: ReadonlyMap<string, IdsThere>, entry: OutlineEntry): boolean {
+  const there = ids.get(entryKey(entry))?.all;
+  return (entry.batchIds ?? []).every((id) => there?.has(id) === true);
+}
+
+function isSubset(ids: ReadonlySet<string>, of: readonly string[] = []): boolean {
+  const known = new Set(of);
+  return [...ids].every((id) => known.has(id));
 }
 
 interface Has {
@@ -395,8 +581,9 @@ function isForeignMark(taskId: string): boolean {
   return mark !== undefined && (mark.made.length > 0 || mark.undoable === true);
 }
 
-function isSameValue(copy: CheckpointDigest, original: CheckpointDigest): boolean {
-  return missingIn(copy, original).length === 0;
+function isSameRecord(copy: Compared, original: Compared, { batches }: SourceCheckpoint): boolean {
+  const isSameMade = batches === undefined || String(copy.consumed) === String(original.consumed);
+  return isSameMade && missingIn(copy.digest!, original.digest!).length === 0;
 }
 
 /** What is remembered of a checkpoint that others share values with. */

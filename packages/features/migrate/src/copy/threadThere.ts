@@ -1,11 +1,11 @@
 import type { Tier } from "@stratigraph/core";
-import { isReserved, type CheckpointRecord, type StoredWriteBatch } from "@stratigraph/core/tier";
-import { entryKey } from "../contract/outline.ts";
+import type { CheckpointRecord, StoredWriteBatch } from "@stratigraph/core/tier";
+import { entryKey, isCopied } from "../contract/outline.ts";
 
 /** What a Stratigraph storage already has of a thread. */
 export interface ThreadThere {
   readonly revision: number;
-  /** Records by key, see `entryKey`. Those in Stratigraph's reserved namespaces are left out. */
+  /** Records by key, see `entryKey`: checkpoints, calls and all else that is copied. */
   readonly records: ReadonlyMap<string, CheckpointRecord>;
   /** Pending writes by the key of their checkpoint. */
   readonly writes: ReadonlyMap<string, readonly StoredWriteBatch[]>;
@@ -21,7 +21,7 @@ export async function threadThere(tier: Tier, threadId: string): Promise<ThreadT
   const heads = new Map<string, string>();
   if (revision === 0) return { revision, records, writes, heads };
   for await (const { record, head, writes: batches } of tier.list({ threadId, recordsOnly: true })) {
-    if (isReserved(record.namespace)) continue;
+    if (!isCopied(record.namespace)) continue;
     records.set(entryKey(record), record);
     if (batches.length > 0) writes.set(entryKey(record), batches);
     if (head !== undefined) heads.set(record.namespace, head);

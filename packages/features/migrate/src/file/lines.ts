@@ -1,6 +1,6 @@
 import { StratigraphError } from "@stratigraph/core";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import type { MixedUp } from "../contract/source.ts";
+import type { MixedUp, SourceThread } from "../contract/source.ts";
 
 /** The first line of a file. */
 export interface FirstLine {
@@ -20,8 +20,13 @@ export interface ThreadLine {
     namespace: string,
     id: string,
     parent: string | null,
-    lostTo?: string,
+    lostTo?: string | null,
+    /** Ids of its batches, as far as they have any. */
+    batches?: readonly string[],
   ])[];
+  readonly tags?: readonly (readonly [key: string, value: string])[];
+  /** As {@link SourceThread.openCalls}. */
+  readonly openCalls?: readonly string[];
   readonly mixedUp?: readonly MixedUp[];
 }
 
@@ -36,13 +41,34 @@ export interface CheckpointLine {
     readonly run?: string;
     /** Version of the application's state; absent: 1. */
     readonly state?: number;
+    /** The batches that it was made from; absent: all. */
+    readonly made?: readonly [string, ...string[]];
+    /** The terms of a record for which they don't follow from its content. */
+    readonly terms?: readonly number[];
     /** LangGraph's checkpoint without the values. */
     readonly header: Readonly<Record<string, unknown>>;
     readonly metadata: Value;
     readonly values: Readonly<Record<string, Value>>;
     /** Channels whose value is that of the previous line, which is the parent's line if this list isn't empty. */
     readonly same: readonly string[];
-    readonly writes: readonly {
+    /** Pending writes by the calls that stored them. */
+    readonly batches?: readonly {
+      readonly task: string;
+      readonly path?: string;
+      /** The batch's id; absent if it has none. */
+      readonly batch?: string;
+      /** What rewind marks name it by; only beside such marks. */
+      readonly name?: string;
+      /** Best-effort channels whose writes were left out. */
+      readonly omitted?: readonly string[];
+      /** Version of the application's state; absent: 1. */
+      readonly state?: number;
+      /** True if its writes aren't those of the line to the head; absent: false. */
+      readonly aside?: true;
+      readonly writes: readonly { readonly index: number; readonly channel: string; readonly value: Value }[];
+    }[];
+    /** Pending writes in files of version 1. */
+    readonly writes?: readonly {
       readonly task: string;
       readonly path?: string;
       readonly index?: number;
@@ -73,8 +99,11 @@ export type Line = FirstLine | ThreadLine | CheckpointLine | EndLine;
 /** Names the format in a file's first line. */
 export const format = "stratigraph-threads";
 
-/** The version of the format that is written, and the newest that can be read. */
-export const formatVersion = 1;
+/**
+ * The version of the format that is written, and the newest that can be read. Version 1 had no records of reserved namespaces and one list
+ * of pending writes for all children of a checkpoint: a reader of it would lose both in silence, so it has to refuse.
+ */
+export const formatVersion = 2;
 
 /** The text of a value. JSON is inserted as the serializer wrote it. */
 export async function valueText(serde: SerializerProtocol, value: unknown): Promise<string> {

@@ -1,12 +1,15 @@
 import type { Checkpoint, CheckpointMetadata, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { StratigraphError, StratigraphSerializer } from "@stratigraph/core";
+import { mergeWrites } from "@stratigraph/core/internal";
 import { damagedFile, valueIn, type CheckpointLine, type Line, type ThreadLine } from "../file/lines.ts";
 import { readLines } from "../file/readLines.ts";
 import type {
   Plan,
+  SourceBatch,
   SourceCheckpoint,
   SourceThread,
   SourceSelection,
+  SourceWrite,
   ThreadSource,
 } from "../contract/source.ts";
 
@@ -61,11 +64,13 @@ async function* threadsOf(
 ): AsyncGenerator<SourceThread> {
   const wanted = threadIds === undefined ? undefined : new Set(threadIds);
   let isAfter = after === undefined;
+  let version = 1;
   const lines = readLines(path);
   for await (const line of uninterrupted(lines)) {
+    if ("format" in line) version = line.version;
     if (!("thread" in line)) continue;
     if (isAfter && wanted?.has(line.thread) !== false) {
-      const thread = new FileThread(line, lines, serde, failed.get(line.thread));
+      const thread = new FileThread(line, lines, serde, failed.get(line.thread), version > 1);
       yield thread;
       await thread.close();
     }
@@ -93,6 +98,8 @@ class FileThread implements SourceThread {
   readonly outline: SourceThread["outline"];
   readonly heads: ReadonlyMap<string, string>;
   readonly mixedUp: SourceThread["mixedUp"];
+  readonly tags: SourceThread["tags"];
+  readonly openCalls: SourceThread["openCalls"];
   readonly once = true;
   readonly #lines: AsyncGenerator<Line>;
   readonly #serde: SerializerProtocol;
@@ -105,14 +112,18 @@ class FileThread implements SourceThread {
     lines: AsyncGenerator<Line>,
     serde: SerializerProtocol,
     failed: string | undefined,
+    hasBatches: boolean,
   ) {
     this.threadId = line.thread;
-    this.outline = line.outline.map(([namespace, checkpointId, parent, lostTo]) => ({
+    this.outline = line.outline.map(([namespace, checkpointId, parent, lostTo, batches]) => ({
       namespace,
       checkpointId,
       parentId: parent ?? undefined,
-      ...(lostTo === undefined ? {} : { lostTo }),
+      ...(typeof lostTo === "string" ? { lostTo } : {}),
+      batchIds: hasBatches ? (batches ?? []) : undefined,
     }));
+    this.tags = line.tags?.map(([key, value]) => ({ key, value }));
+    this.openCalls = line.openCalls;
     this.heads = new Map(Object.entries(line.heads));
     this.mixedUp = line.mixedUp ?? [];
     this.#lines = lines;
@@ -154,22 +165,43 @@ class FileThread implements SourceThread {
   }
 
   async #checkpoint(line: CheckpointLine["checkpoint"], channel_values: Checkpoint["channel_values"]) {
-    const writes = [];
-    for (const { task, path, state, index, channel, value } of line.writes)
-      writes.push({
-        taskId: task,
-        taskPath: path,
-        index,
-        channel,
-        stateVersion: state,
-        value: await valueIn(this.#serde, value),
-      });
     return {
       checkpoint: { ...line.header, channel_values } as unknown as Checkpoint,
       metadata: (await valueIn(this.#serde, line.metadata)) as CheckpointMetadata,
-      writes,
+      ...(await this.#writes(line)),
       stateVersion: line.state,
       runId: line.run,
+      consumed: line.made,
+      terms: line.terms,
     };
+  }
+
+  async #writes(line: CheckpointLine["checkpoint"]): Promise<Pick<SourceCheckpoint, "writes" | "batches">> {
+    const { batches: stored, writes: listed = [] } = line;
+    if (stored === undefined) {
+      const writes: SourceWrite[] = [];
+      for (const { task, path, state, index, channel, value } of listed)
+        writes.push({
+          taskId: task,
+          taskPath: path,
+          index,
+          channel,
+          stateVersion: state,
+          value: await valueIn(this.#serde, value),
+        });
+      return { writes };
+    }
+    const batches: SourceBatch[] = [];
+    for (const [
+      n,
+      { task, path = "", batch, name = String(n), omitted, state = 1, aside, writes },
+    ] of stored.entries()) {
+      const about = { name, taskId: task, taskPath: path, batchId: batch, stateVersion: state };
+      const revived: SourceBatch["writes"][number][] = [];
+      for (const { index, channel, value } of writes)
+        revived.push({ index, channel, value: await valueIn(this.#serde, value) });
+      batches.push({ ...about, omitted, counts: aside !== true, writes: revived });
+    }
+    return { batches, writes: mergeWrites(batches.filter(({ counts }) => counts)) };
   }
 }

@@ -1,9 +1,11 @@
 import { MemorySaver, type BaseCheckpointSaver, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { NotFoundError, StratigraphError } from "@stratigraph/core";
+import { NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
 import { messageOf } from "@stratigraph/core/internal";
 import { entryKey, parentsFirst } from "../contract/outline.ts";
+import { isOurs } from "../copy/checkArguments.ts";
 import { Digests } from "../copy/digest.ts";
 import { readAt } from "./decode.ts";
+import { tierSource } from "./tierSource.ts";
 import { isOfDriver, sourceError, throughSaver } from "./sourceError.ts";
 import type {
   OutlineEntry,
@@ -19,11 +21,12 @@ import type {
 const limit = 1_000_000;
 
 /**
- * Makes a source of any saver, with its public methods only: `list` returns the checkpoints, `getTuple` their contents. For the official
- * savers, reading their storage directly is safer, as `openSource` does: some of their lists leave things out. Closing the source
- * doesn't close the saver.
+ * Makes a source of any saver. One of Stratigraph is read whole: with its calls, events, tags, and what each checkpoint was made from. Others
+ * are read with their public methods only: `list` returns the checkpoints, `getTuple` their contents. For the official savers, reading
+ * their storage directly is safer, as `openSource` does: some of their lists leave things out. Closing the source doesn't close the saver.
  */
 export function saverSource(saver: BaseCheckpointSaver): ThreadSource {
+  if (isOurs(saver)) return ownSource(saver);
   const counted = new Map<string, number>();
   const count = async (): Promise<ReadonlyMap<string, number>> => {
     if (counted.size === 0)
@@ -39,6 +42,21 @@ export function saverSource(saver: BaseCheckpointSaver): ThreadSource {
     threads: (selection) => threadsOf(saver, count, selection),
     thread: (threadId) => threadOf(saver, threadId),
     close: async () => undefined,
+  };
+}
+
+function ownSource(saver: TierSaver): ThreadSource {
+  const source = tierSource(saver);
+  return {
+    ...source,
+    name: saver.constructor.name,
+    thread: async (threadId) => {
+      const thread = await source.thread!(threadId);
+      if (thread !== undefined) return thread;
+      // The saver may itself bring a thread from elsewhere at its first read.
+      const tuple = await saver.getTuple({ configurable: { thread_id: threadId } });
+      return tuple === undefined ? undefined : await source.thread!(threadId);
+    },
   };
 }
 

@@ -1,23 +1,43 @@
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
-import { isReserved } from "@stratigraph/core/tier";
+import {
+  batchesOfChild,
+  currentWrites,
+  mergeWrites,
+  pendingBatches,
+  rewindMark,
+  tagsThreads,
+  type Consumed,
+  type RevivedBatch,
+} from "@stratigraph/core/internal";
+import { reservedNamespaces, type ListedCheckpoint, type StoredWriteBatch } from "@stratigraph/core/tier";
 import { ownThreads } from "../copy/ownThreads.ts";
-import { entryKey, lastOfEach, lineOf, parentKey, parentsFirst } from "../contract/outline.ts";
+import {
+  batchIdOf,
+  entryKey,
+  isCopied,
+  lastOfEach,
+  lineOf,
+  parentKey,
+  parentsFirst,
+} from "../contract/outline.ts";
 import type {
   OutlineEntry,
   Plan,
+  SourceBatch,
   SourceCheckpoint,
   SourceThread,
   SourceSelection,
   ThreadSource,
 } from "../contract/source.ts";
+import { OpenCalls } from "./openCalls.ts";
 
-interface OwnEntry extends OutlineEntry {
-  readonly lostTo: string | undefined;
-}
+/** How many times a thread's outline is read at most, if the thread is written to meanwhile. */
+const mostTries = 5;
 
-/** A thread of a Stratigraph storage, with more information than those of other sources. */
-export interface OwnThread extends SourceThread {
-  readonly outline: readonly OwnEntry[];
+/** What decides which of its parent's batches a checkpoint was made from. */
+interface Child {
+  readonly checkpointId: string;
+  readonly consumed: Consumed;
 }
 
 /** A Stratigraph storage as a source. Closing it doesn't close the saver. */
@@ -42,38 +62,88 @@ async function* threadsOf(saver: TierSaver, selection?: SourceSelection): AsyncG
   }
 }
 
-async function threadOf(saver: TierSaver, threadId: string): Promise<OwnThread | undefined> {
-  const entries: OwnEntry[] = [];
+async function threadOf(saver: TierSaver, threadId: string): Promise<SourceThread | undefined> {
+  const { tier } = saver;
+  for (let tries = 1; ; tries += 1) {
+    const revision = await revisionOf(saver, threadId);
+    const found = await outlineOf(saver, threadId);
+    if (found === undefined) return undefined;
+    const tags = tagsThreads(tier) ? await tier.threadTags(threadId) : [];
+    const isUnchanged = async () => (await revisionOf(saver, threadId)) === revision;
+    if (tries < mostTries && !(await isUnchanged())) continue;
+    const { outline, heads, openCalls, children } = found;
+    return {
+      threadId,
+      outline,
+      heads: heads.size > 0 ? heads : lastOfEach(outline),
+      mixedUp: [],
+      tags,
+      openCalls,
+      checkpoints: () => checkpointsOf(saver, threadId, outline, children),
+      isUnchanged,
+      close: async () => undefined,
+    };
+  }
+}
+
+async function revisionOf({ tier }: TierSaver, threadId: string): Promise<number> {
+  return (await tier.peek({ threadId, namespace: "" })).revision;
+}
+
+/** What is read of a thread before its values. */
+async function outlineOf(saver: TierSaver, threadId: string) {
+  const entries: OutlineEntry[] = [];
   const heads = new Map<string, string>();
-  for await (const { record, head } of saver.tier.list({ threadId, recordsOnly: true })) {
+  const made = new Map<string, Consumed>();
+  const calls = new OpenCalls(saver, threadId);
+  for await (const listed of saver.tier.list({ threadId, recordsOnly: true })) {
+    const { record, head } = listed;
     const { namespace, checkpointId, parentId, lostTo } = record;
-    if (isReserved(namespace)) continue;
-    entries.push({ namespace, checkpointId, parentId, lostTo });
+    if (!isCopied(namespace)) continue;
+    const { consumed, opened } = await openedOf(saver, listed);
+    const batchIds = [...marksOf(listed.writes), ...opened].flatMap((batch) => batchIdOf(batch) ?? []);
+    entries.push({ namespace, checkpointId, parentId, lostTo, batchIds });
+    made.set(entryKey(record), consumed);
+    if (namespace === reservedNamespaces.calls) await calls.add(record);
+    else calls.ended(record, opened);
     if (head !== undefined) heads.set(namespace, head);
   }
   if (entries.length === 0) return undefined;
   // The listing is newest first, with the namespaces mixed.
   const outline = parentsFirst(entries.reverse().toSorted(byNamespace));
-  return {
-    threadId,
-    outline,
-    heads: heads.size > 0 ? heads : lastOfEach(outline),
-    mixedUp: [],
-    checkpoints: () => checkpointsOf(saver, threadId, outline, childrenOnLine(outline, heads)),
-    close: async () => undefined,
-  };
+  const children = childrenOnLine(outline, heads, made);
+  return { outline, heads, openCalls: calls.told(heads), children };
+}
+
+function marksOf(batches: readonly StoredWriteBatch[]): readonly StoredWriteBatch[] {
+  return batches.filter(({ taskId }) => rewindMark(taskId) !== undefined);
+}
+
+/** What a checkpoint was made from, and its batches. A damaged one is met when its values are read, and told then. */
+async function openedOf({ coder }: TierSaver, { record, writes }: ListedCheckpoint) {
+  try {
+    const written = writes.filter(({ taskId }) => rewindMark(taskId) === undefined);
+    const { consumed } = await coder.decodeBody(record);
+    return { consumed, opened: await coder.writes.open(record, written) };
+  } catch {
+    return { consumed: undefined, opened: [] };
+  }
 }
 
 function byNamespace(a: OutlineEntry, b: OutlineEntry): number {
   return a.namespace === b.namespace ? 0 : a.namespace < b.namespace ? -1 : 1;
 }
 
-/** One child of each checkpoint that has any, by the checkpoint's key: the one on the line to the head, otherwise the first. */
+/**
+ * One child of each checkpoint that has any, by the checkpoint's key: the one on the line to the head, otherwise the first. None of a
+ * head, as a run goes on from what is pending there.
+ */
 function childrenOnLine(
   outline: readonly OutlineEntry[],
   heads: ReadonlyMap<string, string>,
-): ReadonlyMap<string, string> {
-  const children = new Map<string, string>();
+  made: ReadonlyMap<string, Consumed>,
+): ReadonlyMap<string, Child> {
+  const children = new Map<string, Child>();
   const byKey = new Map(outline.map((entry) => [entryKey(entry), entry]));
   const met = new Set<string>();
   const lines = [...heads].flatMap(([namespace, checkpointId]) =>
@@ -81,16 +151,35 @@ function childrenOnLine(
   );
   for (const entry of [...lines, ...outline]) {
     const parent = parentKey(entry);
-    if (parent !== undefined && !children.has(parent)) children.set(parent, entry.checkpointId);
+    if (parent === undefined || children.has(parent)) continue;
+    children.set(parent, { checkpointId: entry.checkpointId, consumed: made.get(entryKey(entry)) });
   }
+  for (const [namespace, checkpointId] of heads) children.delete(entryKey({ namespace, checkpointId }));
   return children;
+}
+
+/**
+ * The batches whose writes are shown to formats that keep one list of writes for all children: those that the chosen child was made from.
+ * What is pending beside these are questions and errors, which no child is made of.
+ */
+function counting(batches: readonly RevivedBatch[], child: Child | undefined): SourceBatch[] {
+  const pending = pendingBatches(currentWrites(batches));
+  const counted = new Set(
+    child === undefined
+      ? pending
+      : [
+          ...batchesOfChild(batches, child),
+          ...pending.filter(({ writes }) => writes.every(({ index }) => index < 0)),
+        ],
+  );
+  return batches.map((batch) => ({ ...batch, counts: counted.has(batch) }));
 }
 
 async function* checkpointsOf(
   { tier, coder }: TierSaver,
   threadId: string,
   outline: readonly OutlineEntry[],
-  children: ReadonlyMap<string, string>,
+  children: ReadonlyMap<string, Child>,
 ): AsyncGenerator<SourceCheckpoint> {
   for (const { namespace, checkpointId } of outline) {
     const at = { threadId, namespace, checkpointId };
@@ -102,18 +191,18 @@ async function* checkpointsOf(
       );
     const { record } = stored;
     const body = await coder.decodeBody(record);
+    const revived = await coder.writes.revived(record, stored.writes, stored.blobs);
+    const batches = counting(revived, children.get(entryKey(record)));
     yield {
       namespace,
       checkpointId,
       parentId: record.parentId,
       checkpoint: await coder.checkpoint(stored, body, { remember: true }),
       metadata: await coder.metadata(record, body),
-      writes: await coder.writes.forCopy(record, stored.writes, stored.blobs, async () => {
-        const child = children.get(entryKey(record));
-        const { checkpoint } =
-          child === undefined ? {} : await tier.read({ threadId, namespace, checkpointId: child });
-        return checkpoint && (await coder.decodeBody(checkpoint.record));
-      }),
+      writes: mergeWrites(batches.filter(({ counts }) => counts)),
+      batches,
+      consumed: body.consumed,
+      terms: record.terms,
       stateVersion: body.stateVersion,
       lostTo: record.lostTo,
       runId: record.runId,

@@ -6,8 +6,10 @@ import { finished, pipeline } from "node:stream/promises";
 import type { Writable } from "node:stream";
 import type { ChannelVersions, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { StratigraphError, StratigraphSerializer } from "@stratigraph/core";
-import { messageOf } from "@stratigraph/core/internal";
-import type { OutlineEntry, SourceCheckpoint, SourceThread } from "../contract/source.ts";
+import { messageOf, rewindMark, statusTerms, writeIndex } from "@stratigraph/core/internal";
+import { isReserved } from "@stratigraph/core/tier";
+import { writeCount } from "../contract/outline.ts";
+import type { SourceBatch, SourceCheckpoint, SourceThread, SourceWrite } from "../contract/source.ts";
 import type { ThreadTarget, WriteOptions, WrittenThread } from "../contract/target.ts";
 import { isOfOneThread } from "../copy/isOfOneThread.ts";
 import { compressing, compressionOf } from "../file/compression.ts";
@@ -85,7 +87,7 @@ class FileTarget implements ThreadTarget {
         await this.#line(await this.#checkpointText(each, before.get(each.namespace)));
         before.set(each.namespace, each);
         done.checkpoints += 1;
-        done.writes += each.writes.length;
+        done.writes += writeCount(each);
         wrote(each);
       }
     } catch (error) {
@@ -162,7 +164,11 @@ class FileTarget implements ThreadTarget {
 
   async #checkpointText(each: SourceCheckpoint, before: SourceCheckpoint | undefined): Promise<string> {
     const { channel_values, ...header } = each.checkpoint;
-    const isParent = before?.checkpointId === each.parentId && before?.stateVersion === each.stateVersion;
+    // Each record that a package keeps has values of its own, under equal versions.
+    const isParent =
+      !isReserved(each.namespace) &&
+      before?.checkpointId === each.parentId &&
+      before?.stateVersion === each.stateVersion;
     const earlier = isParent ? before?.checkpoint : undefined;
     const same: string[] = [];
     const values: string[] = [];
@@ -171,22 +177,39 @@ class FileTarget implements ThreadTarget {
       if (earlier !== undefined && isUnchanged(channel, header.channel_versions, earlier)) same.push(channel);
       else values.push(`${JSON.stringify(channel)}:${await valueText(this.#serde, value)}`);
     }
-    const writes: string[] = [];
-    for (const { taskId, taskPath, index, channel, value, stateVersion } of each.writes) {
+    const { batches = asBatches(each.writes) } = each;
+    const isNamed = batches.some(({ taskId }) => rewindMark(taskId) !== undefined);
+    const written: string[] = [];
+    for (const { taskId, taskPath, batchId, name, omitted, stateVersion, counts, writes } of batches) {
       const state = versionText(stateVersion);
-      const about = JSON.stringify({ task: taskId, path: taskPath || undefined, state, index, channel });
-      writes.push(`${about.slice(0, -1)},"value":${await valueText(this.#serde, value)}}`);
+      const about = JSON.stringify({
+        task: taskId,
+        path: taskPath || undefined,
+        batch: batchId,
+        name: isNamed ? name : undefined,
+        omitted,
+        state,
+        aside: counts ? undefined : true,
+      });
+      const texts: string[] = [];
+      for (const { index, channel, value } of writes)
+        texts.push(
+          `{"index":${index},"channel":${JSON.stringify(channel)},"value":${await valueText(this.#serde, value)}}`,
+        );
+      written.push(`${about.slice(0, -1)},"writes":[${texts.join()}]}`);
     }
     const about = JSON.stringify({
       namespace: each.namespace,
       id: each.checkpointId,
       run: each.runId,
       state: versionText(each.stateVersion),
+      made: each.consumed,
+      terms: termsToSay(each),
       header,
       same,
     });
     const metadata = await valueText(this.#serde, each.metadata);
-    return `{"checkpoint":${about.slice(0, -1)},"metadata":${metadata},"values":{${values.join()}},"writes":[${writes.join()}]}}`;
+    return `{"checkpoint":${about.slice(0, -1)},"metadata":${metadata},"values":{${values.join()}},"batches":[${written.join()}]}}`;
   }
 }
 
@@ -209,14 +232,44 @@ function isUnchanged(
   );
 }
 
-function threadLine({ threadId, heads, outline, mixedUp }: SourceThread): ThreadLine {
+/** Terms that an import can't make of the content: those of records that packages keep, and of namespaces that count as not begun. */
+function termsToSay({ namespace, terms }: SourceCheckpoint): readonly number[] | undefined {
+  const { idle, interrupted } = statusTerms;
+  const follows = terms?.includes(idle) === true || terms?.includes(interrupted) === true;
+  return isReserved(namespace) || !follows ? terms : undefined;
+}
+
+/** Pending writes of a source without batches: one for each task and version of the state. */
+function asBatches(writes: readonly SourceWrite[]): readonly SourceBatch[] {
+  const batches = new Map<string, SourceBatch>();
+  for (const { taskId, taskPath = "", index, channel, value, stateVersion = 1 } of writes) {
+    const key = `${stateVersion} ${taskId}`;
+    const { writes: before = [] } = batches.get(key) ?? {};
+    const write = { index: index ?? writeIndex(channel, before.length), channel, value };
+    const about = { name: key, taskId, taskPath, batchId: undefined, stateVersion, counts: true };
+    batches.set(key, { ...about, writes: [...before, write] });
+  }
+  return [...batches.values()];
+}
+
+function threadLine({
+  threadId,
+  heads,
+  outline,
+  mixedUp,
+  tags = [],
+  openCalls = [],
+}: SourceThread): ThreadLine {
   return {
     thread: threadId,
     heads: Object.fromEntries(heads),
-    outline: outline.map((entry: OutlineEntry & { readonly lostTo?: string | undefined }) => {
-      const place = [entry.namespace, entry.checkpointId, entry.parentId ?? null] as const;
-      return entry.lostTo === undefined ? place : [...place, entry.lostTo];
+    outline: outline.map(({ namespace, checkpointId, parentId = null, lostTo, batchIds = [] }) => {
+      const place = [namespace, checkpointId, parentId] as const;
+      if (batchIds.length > 0) return [...place, lostTo ?? null, batchIds];
+      return lostTo === undefined ? place : [...place, lostTo];
     }),
+    ...(tags.length === 0 ? {} : { tags: tags.map(({ key, value }) => [key, value] as const) }),
+    ...(openCalls.length === 0 ? {} : { openCalls }),
     ...(mixedUp.length === 0 ? {} : { mixedUp }),
   };
 }

@@ -1,0 +1,147 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Annotation, START, StateGraph } from "@langchain/langgraph";
+import { MemorySaver, TierSaver } from "@stratigraph/core";
+import {
+  exportThreads,
+  importThreads,
+  openSource,
+  openTarget,
+  readThrough,
+  saverSource,
+} from "@stratigraph/migrate";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createJournal, events, type JournalOptions } from "../src/index.ts";
+import { questions, reply } from "./support/effects.ts";
+import { savers } from "./support/savers.ts";
+
+// A copy that is made of decoded values, through a file or a source, has the whole thread: its calls and events, too.
+
+const ada = { configurable: { thread_id: "ada" } };
+const sign = { keys: { k1: "a secret of sixteen bytes" }, activeKey: "k1" };
+
+/** A node that pays once, by the journal, and dies after the payment as long as it is told to. */
+function paying(saver: TierSaver, effects: "once" | "idempotent" = "once", options: JournalOptions = {}) {
+  const paid: number[] = [];
+  const journal = createJournal(saver, options);
+  const graphThat = (dies: "before" | "after" | "never") =>
+    new StateGraph(Annotation.Root({ amount: Annotation<number>(), receipt: Annotation<string>() }))
+      .addNode("pays", async ({ amount }, config) => {
+        const pay = () => {
+          paid.push(amount);
+          if (dies === "before") throw new Error("the line was cut");
+          return `receipt ${paid.length}`;
+        };
+        const call = { id: "rent", args: { amount }, tool: "pay", effects };
+        const receipt = await journal.run(config, call, pay);
+        if (dies === "after") throw new Error("the node died");
+        return { receipt };
+      })
+      .addEdge(START, "pays")
+      .compile({ checkpointer: saver });
+  return { paid, journal, graphThat };
+}
+
+function fileName(): string {
+  const folder = mkdtempSync(join(tmpdir(), "stratigraph-copied-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return join(folder, "threads.jsonl.zst");
+}
+
+/** The ways to another storage: what each returns are the reports. */
+const ways: readonly [name: string, copy: (from: TierSaver, to: TierSaver) => Promise<readonly object[]>][] =
+  [
+    [
+      "a file",
+      async (from, to) => {
+        const file = fileName();
+        const target = await openTarget(file);
+        const exported = await exportThreads(from, target);
+        await target.close();
+        const source = await openSource(file);
+        const imported = await importThreads(source, to);
+        const again = await importThreads(await openSource(file), to);
+        await source.close();
+        expect(again).toMatchObject({ checkpoints: 0, writes: 0, skipped: again.threads });
+        return [exported, imported, again];
+      },
+    ],
+    ["saverSource", async (from, to) => [await importThreads(saverSource(from), to)]],
+    [
+      "readThrough",
+      async (from, to) => {
+        readThrough(to, saverSource(from));
+        await to.getTuple(ada);
+        return [];
+      },
+    ],
+  ];
+
+describe.each(savers.filter(([name]) => !name.includes(">")))("through %s", (_name, open) => {
+  let saver: TierSaver;
+  let close: () => Promise<void>;
+  beforeAll(async () => ({ saver, close } = await open()));
+  afterAll(() => close?.());
+
+  it.each(ways)("a paid step isn't paid again: by %s", async (_way, copy) => {
+    const from = new MemorySaver();
+    const here = paying(from);
+    await expect(here.graphThat("after").invoke({ amount: 100 }, ada)).rejects.toThrow("died");
+    await here.journal.end();
+    await saver.deleteThread("ada");
+    const to = new TierSaver(saver.tier);
+    // An id that was deleted isn't imported at its first read.
+    if (_way === "readThrough") return expect((await copy(from, new MemorySaver())).length).toBe(0);
+    for (const report of await copy(from, to))
+      expect(report).toMatchObject({ complete: true, threads: 1, verified: true, differences: [] });
+    const there = paying(to);
+    expect(await there.graphThat("never").invoke(null, ada)).toMatchObject({ receipt: "receipt 1" });
+    expect([...here.paid, ...there.paid]).toEqual([100]);
+    await there.journal.end();
+  });
+});
+
+it.each(ways)(
+  "on memory: payment, question, and a trail that keeps its signature, by %s",
+  async (_way, copy) => {
+    const [from, to] = [new MemorySaver(), new MemorySaver()];
+    const here = paying(from, "once", { sign });
+    await expect(here.graphThat("before").invoke({ amount: 100 }, ada)).rejects.toThrow();
+    await here.journal.end();
+    const trail = await here.journal.verify("ada");
+    for (const report of await copy(from, to))
+      expect(report).toMatchObject({ complete: true, threads: 1, verified: true, differences: [] });
+    const there = paying(to, "once", { sign });
+    expect(await there.journal.verify("ada")).toEqual(trail);
+    const unresolved = [];
+    for await (const call of there.journal.unresolved()) unresolved.push(call);
+    expect(unresolved).toMatchObject([{ tool: "pay", args: { amount: 100 } }]);
+    const asked = await there.graphThat("never").invoke(null, ada);
+    expect(questions(asked)).toHaveLength(1);
+    const answered = await there
+      .graphThat("never")
+      .invoke(reply(asked, { happened: true, result: "found" }), ada);
+    expect(answered).toMatchObject({ receipt: "found" });
+    expect(there.paid).toEqual([]);
+    await there.journal.end();
+  },
+);
+
+const account = (saver: TierSaver) =>
+  events(saver, (sum: number, { euros }: { euros: number }) => sum + euros, { initial: 0, snapshotEvery: 2 });
+
+it.each(ways.slice(0, 2))("a thread whose state is events is copied, by %s", async (_way, copy) => {
+  const [from, to] = [new MemorySaver(), new MemorySaver()];
+  for (const [n, euros] of [50, 4, 3].entries())
+    await account(from).append("ada", { euros }, { key: `k${n}` });
+  for (const report of await copy(from, to))
+    expect(report).toMatchObject({ complete: true, threads: 1, verified: true, differences: [] });
+  expect((await account(to).project("ada")).state).toBe(57);
+  expect(await account(to).append("ada", { euros: 4 }, { key: "k1" })).toMatchObject({ duplicate: true });
+  await account(to).append("ada", { euros: 1 });
+  expect((await account(to).project("ada")).state).toBe(58);
+  // It has continued here: the source doesn't wind it back.
+  await copy(from, to);
+  expect((await account(to).project("ada")).state).toBe(58);
+});

@@ -1,0 +1,121 @@
+import type { TierSaver } from "@stratigraph/core";
+import type { CheckpointRecord } from "@stratigraph/core/tier";
+import { entryKey } from "../contract/outline.ts";
+import type { OutlineEntry } from "../contract/source.ts";
+
+/** The parts of a journal's entry that are looked at; docs/format.md names its records. */
+interface Entry {
+  readonly seq: number;
+  readonly event: {
+    readonly type: string;
+    readonly call?: string;
+    readonly tool?: string;
+    readonly effects?: string;
+    readonly where?: Where;
+    readonly happened?: boolean;
+  };
+}
+
+interface Where {
+  readonly thread?: string;
+  readonly checkpoint?: string;
+  readonly namespace?: string;
+  readonly issuer?: string;
+  readonly task?: string;
+}
+
+/** What is known of a call. */
+interface State {
+  readonly call: string;
+  readonly tool?: string | undefined;
+  readonly effects?: string | undefined;
+  readonly where?: Where | undefined;
+  readonly status: string;
+}
+
+/** What an event makes of its call; events that aren't named change nothing. */
+const statusAfter: Readonly<Record<string, string>> = {
+  claimed: "claimed",
+  unknown: "unknown",
+  suspended: "suspended",
+  succeeded: "succeeded",
+  failed: "failed",
+  denied: "denied",
+  forgotten: "forgotten",
+};
+
+/**
+ * The calls of a thread that would be made again, or asked about by nobody, in a copy without the journal. They are those whose outcome
+ * isn't known, and those that succeeded in a step that hasn't ended.
+ */
+export class OpenCalls {
+  readonly #saver: TierSaver;
+  readonly #threadId: string;
+  readonly #entries: Entry[] = [];
+  /** States of calls whose entries were cut off. */
+  readonly #cut: State[] = [];
+  /** Tasks that wrote their output, by checkpoint. */
+  readonly #ended = new Map<string, ReadonlySet<string>>();
+
+  constructor(saver: TierSaver, threadId: string) {
+    this.#saver = saver;
+    this.#threadId = threadId;
+  }
+
+  /** Adds a record of the journal, in any order. A damaged one is told when the thread is read. */
+  async add(record: CheckpointRecord): Promise<void> {
+    const { tier, coder } = this.#saver;
+    try {
+      const body = await coder.decodeBody(record);
+      const entry = (await coder.metadata(record, body)) as unknown as Entry;
+      this.#entries.push(entry);
+      if (entry.event.type !== "cut") return;
+      const { checkpoint } = await tier.read({ ...record, threadId: this.#threadId });
+      if (checkpoint === undefined) return;
+      const { channel_values } = await coder.checkpoint(checkpoint, body, {});
+      this.#cut.push(...((channel_values["calls"] ?? []) as State[]));
+    } catch {
+      return;
+    }
+  }
+
+  /** Notes which tasks of a checkpoint have written their output. */
+  ended(
+    at: OutlineEntry,
+    batches: readonly { readonly taskId: string; readonly writes: readonly { readonly index: number }[] }[],
+  ): void {
+    const tasks = batches.flatMap(({ taskId, writes }) =>
+      writes.some(({ index }) => index >= 0) ? [taskId] : [],
+    );
+    if (tasks.length > 0) this.#ended.set(entryKey(at), new Set(tasks));
+  }
+
+  /** The calls, in words. */
+  told(heads: ReadonlyMap<string, string>): readonly string[] {
+    const calls = new Map(this.#cut.map((state) => [state.call, state]));
+    for (const { event } of this.#entries.sort((a, b) => a.seq - b.seq)) {
+      const { type, call, happened } = event;
+      if (call === undefined) continue;
+      const status = type === "resolved" ? (happened === true ? "succeeded" : "failed") : statusAfter[type];
+      if (status === undefined) continue;
+      const { tool, effects, where } = { ...calls.get(call), ...event };
+      calls.set(call, { call, tool, effects, where, status });
+    }
+    return [...calls.values()].flatMap((state) => {
+      const named = `${JSON.stringify(state.tool ?? "?")} (${state.call.slice(0, 12)})`;
+      if (state.status === "unknown" || state.status === "claimed")
+        return [`call ${named} was begun, and its outcome isn't known`];
+      return state.status === "succeeded" && this.#isUnderWay(state, heads)
+        ? [`call ${named} was made, and its step hasn't ended`]
+        : [];
+    });
+  }
+
+  /** Whether the task that made a call would run again. */
+  #isUnderWay({ where = {} }: State, heads: ReadonlyMap<string, string>): boolean {
+    const { thread = this.#threadId, checkpoint, namespace = "", issuer = checkpoint, task = "" } = where;
+    if (thread !== this.#threadId || checkpoint === undefined || issuer === undefined) return false;
+    if (heads.get("") !== checkpoint || heads.get(namespace) !== issuer) return false;
+    return this.#ended.get(entryKey({ namespace, checkpointId: issuer }))?.has(task) !== true;
+  }
+}
