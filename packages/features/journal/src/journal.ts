@@ -250,8 +250,8 @@ export class Journal extends CallFront {
     const onFound = (call: Digest): void => {
       if (compensate !== undefined) this.compensations.setOfCall(threadId, call, compensate);
     };
-    const site = await siteOf(this.checkpointer, task, authorIn(this.#options.author, config));
-    const { argsText, refused } = placed;
+    const { argsText, refused, toolCallId } = placed;
+    const site = await siteOf(this.checkpointer, task, authorIn(this.#options.author, config), toolCallId);
     const planned = (knownBy: KnownBy): PlannedCall => {
       const request = requestOf(this.#sealing, threadId, task, placed, knownBy, options.effects);
       return { request, argsText, site, options, onFound, refused };

@@ -2,12 +2,14 @@ import { kindOfCall, type Calls } from "../log/calls.ts";
 import type { Approval, CallState } from "../log/callState.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import type { Call, KnownBy } from "../log/entry.ts";
-import { isOfAnotherTask } from "../log/visits.ts";
+import { isOfAnotherTask, stepOf } from "../log/visits.ts";
 
 /** The data for deciding on a call. */
 export interface CallRequest extends Call {
   /** Ignore records of calls that may run again. */
   readonly fresh?: boolean | undefined;
+  /** Of equal calls without an outcome: whether they are of an earlier turn, as far as somebody looked. */
+  readonly earlier?: ReadonlyMap<Digest, boolean> | undefined;
   /** Hashes of the arguments by the journal's other keys, to recognise calls that were made under those. */
   readonly otherHashes?: readonly string[] | undefined;
   /** The key with which `call` and `previous` are hashed; undefined for the journal's own calls, which are never keyed. */
@@ -16,7 +18,7 @@ export interface CallRequest extends Call {
 
 /** The part of a request that an event keeps. */
 export function eventOfCall(request: CallRequest): Call {
-  const { fresh: _fresh, otherHashes: _other, knownBy: _knownBy, ...call } = request;
+  const { fresh: _fresh, earlier: _earlier, otherHashes: _other, knownBy: _knownBy, ...call } = request;
   return call;
 }
 
@@ -47,6 +49,16 @@ export type Resolution =
       readonly of?: Digest | undefined;
       readonly approved?: Approval | undefined;
     }
+  /**
+   * An equal call without an outcome may be repeated with its own key. `isEarlier`: it is of an earlier turn, so it is repeated first, and
+   * this call is another one; undefined if nobody looked yet.
+   */
+  | {
+      readonly do: "settle";
+      readonly state: CallState;
+      readonly isEarlier: true | undefined;
+      readonly approved?: Approval | undefined;
+    }
   /** Somebody runs it now. */
   | { readonly do: "wait"; readonly state: CallState }
   /** Nobody knows whether it, or the same call elsewhere, happened. */
@@ -74,13 +86,16 @@ export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge
   const own = state === undefined ? undefined : resolveState(calls, state, request, known);
   if (own !== undefined && own.do !== "run") return own;
   const other = openElsewhere(calls, request, known);
-  const run = own ?? { do: "run" as const, attempt: 1, key: undefined };
+  const run = own ?? { do: "run" as const, attempt: 1, key: undefined, approved: undefined };
   if (other === undefined) return run;
   if (request.effects !== "idempotent") return other;
   // It may be repeated, with the key of the call that it may repeat. Code repeats a call by its name.
   const isNamedByCode = request.named === true && request.where.toolCallId === undefined;
   if (isNamedByCode || run.key !== undefined) return run;
-  return { ...run, key: other.state.key, of: other.state.call };
+  const { key, call: of } = other.state;
+  const isEarlier = request.earlier?.get(of);
+  if (isEarlier === false) return { ...run, key, of };
+  return { do: "settle", state: other.state, isEarlier, approved: run.approved };
 }
 
 /**
@@ -153,8 +168,11 @@ function openElsewhere(
   for (const call of open) {
     const state = call === request.call ? undefined : calls.get(call);
     if (state === undefined || state.effects === "none") continue;
-    const isBeside = state.previous === request.previous;
-    if (isBeside && request.where.toolCallId !== undefined) continue;
+    const isOfModel = request.where.toolCallId !== undefined;
+    // In a subgraph, equal messages of two rounds ask for calls of one name.
+    const isOfRound = !isOfModel || request.named !== true || stepOf(state.where) === stepOf(request.where);
+    const isBeside = state.previous === request.previous && isOfRound;
+    if (isBeside && isOfModel) continue;
     if (state.status === "unknown") return { do: "ask", state, died: false };
     // Code that makes a call twice in one task may intend both, unless it saw the first one fail.
     if (!isBeside && stateOfClaim(state, request, known) === "died") return { do: "ask", state, died: true };

@@ -148,6 +148,22 @@ export function askingMessage(task: Task, toolCallId: string | undefined): unkno
 }
 
 /**
+ * Whether a person said something since the model last asked for the call that it asks for now; undefined if no message shows that it did.
+ */
+export function isAskedAnew(task: Task, toolCallId: string | undefined): boolean | undefined {
+  const asking = askingMessage(task, toolCallId) as ModelMessage | undefined;
+  const messages = messagesOf(task.input) as readonly ModelMessage[];
+  const call = asking?.tool_calls?.find(({ id }) => id === toolCallId);
+  if (call === undefined) return undefined;
+  const kind = digestOf([call.name, call.args]);
+  const before = messages.slice(0, messages.indexOf(asking!));
+  const last = before.findLastIndex(({ tool_calls: calls }) =>
+    calls?.some(({ name, args }) => digestOf([name, args]) === kind),
+  );
+  return last < 0 ? undefined : before.slice(last).some((message) => message.getType?.() === "human");
+}
+
+/**
  * The call of a message for which a tool that isn't the journal's own runs. Two calls of one message are two, and their arguments
  * distinguish them. Undefined if no message asks for it.
  */
