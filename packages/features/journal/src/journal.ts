@@ -1,6 +1,6 @@
 // long file: all that a journal does, each in a few lines
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
-import { checkOptions, trace, validId, waitMsOf } from "@stratigraph/core/internal";
+import { checkOptions, onDeletedRuns, trace, validId, waitMsOf } from "@stratigraph/core/internal";
 import { CallFront, type PlacedCall } from "./callFront.ts";
 import { authorIn } from "./calls/author.ts";
 import { CallRunner, type CallRunnerParts } from "./calls/callRunner.ts";
@@ -32,6 +32,7 @@ import {
 import { cutOff, type Cut, type CutOptions } from "./trail/cut.ts";
 import { erasePayloads, type Erased, type EraseOptions } from "./trail/erase.ts";
 import { exportTrail, type TrailTarget } from "./trail/exportTrail.ts";
+import { forgetRuns } from "./trail/forgetRuns.ts";
 import type { TrailHead } from "./trail/line.ts";
 import {
   forgetCall,
@@ -81,6 +82,7 @@ export class Journal extends CallFront {
     };
     this.#sealing = new Sealing(options.sign);
     this.#session = session;
+    onDeletedRuns(checkpointer, (threadId, runIds) => forgetRuns(this.#of(threadId), runIds));
     setParts(this, {
       checkpointer,
       sealing: this.#sealing,
