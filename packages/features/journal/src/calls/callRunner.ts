@@ -322,7 +322,9 @@ export class CallRunner {
   async #recordReturn(planned: FoundCall, state: CallState): Promise<boolean> {
     const { request, site } = planned;
     const { log } = this.#parts;
-    const { call, where, effects, named = false } = request;
+    const { where, effects, named = false } = request;
+    // A call that was recorded under the tool's earlier name has no record of its own.
+    const call = (await log.calls()).get(request.call) === undefined ? state.call : request.call;
     const returned: NewEvent = {
       event: { type: "returned", call, where, ...(named ? {} : { taken: true }) },
       author: site.author,

@@ -2,12 +2,20 @@ import { kindOfCall, type Calls } from "../log/calls.ts";
 import type { Approval, CallState } from "../log/callState.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import type { Call, KnownBy } from "../log/entry.ts";
-import { isOfAnotherTask, stepOf } from "../log/visits.ts";
+import { isOfAnotherTask, isSamePlace, stepOf } from "../log/visits.ts";
+
+/** By what else a call may have been recorded: its tool had other names, or another version. */
+export interface FormerCall {
+  readonly names: readonly string[];
+  /** The ids under which a model asked for it. */
+  readonly ids: readonly string[];
+}
 
 /** The data for deciding on a call. */
 export interface CallRequest extends Call {
   /** Ignore records of calls that may run again. */
   readonly fresh?: boolean | undefined;
+  readonly former?: FormerCall | undefined;
   /** Of equal calls without an outcome: whether they are of an earlier turn, as far as somebody looked. */
   readonly earlier?: ReadonlyMap<Digest, boolean> | undefined;
   /** Hashes of the arguments by the journal's other keys, to recognise calls that were made under those. */
@@ -18,7 +26,14 @@ export interface CallRequest extends Call {
 
 /** The part of a request that an event keeps. */
 export function eventOfCall(request: CallRequest): Call {
-  const { fresh: _fresh, earlier: _earlier, otherHashes: _other, knownBy: _knownBy, ...call } = request;
+  const {
+    fresh: _fresh,
+    earlier: _earlier,
+    former: _former,
+    otherHashes: _other,
+    knownBy: _knownBy,
+    ...call
+  } = request;
   return call;
 }
 
@@ -83,6 +98,8 @@ export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge
     if (state?.status === "succeeded" && request.fresh !== true && !isAsked) return { do: "return", state };
     return { do: "run", attempt: (state?.attempts ?? 0) + 1, approved: state?.approved };
   }
+  const former = state === undefined ? formerOf(calls, request) : undefined;
+  if (former !== undefined) return { do: "return", state: former };
   const own = state === undefined ? undefined : resolveState(calls, state, request, known);
   if (own !== undefined && own.do !== "run") return own;
   const other = openElsewhere(calls, request, known);
@@ -113,6 +130,22 @@ function isTwin({ where: there }: CallState, { where: here }: CallRequest): bool
 function isDeniedHere({ status, deniedBy, where }: CallState, request: CallRequest): boolean {
   const { task } = request.where;
   return status === "denied" && deniedBy === "person" && task !== undefined && where.task === task;
+}
+
+/** The call that happened under a name that the tool had before, and whose result nobody was given. */
+function formerOf(
+  calls: Calls,
+  { former, argsHash, otherHashes = [], where }: CallRequest,
+): CallState | undefined {
+  if (former === undefined || former.ids.length === 0) return undefined;
+  for (const state of calls.all()) {
+    const { status, tool, visits = [] } = state;
+    if (status !== "succeeded" || state.effects === "none" || !former.names.includes(tool)) continue;
+    if (![argsHash, ...otherHashes].includes(state.argsHash)) continue;
+    if (!former.ids.includes(state.where.toolCallId ?? "")) continue;
+    if (visits.every((visit) => isSamePlace(visit, where))) return state;
+  }
+  return undefined;
 }
 
 function resolveState(calls: Calls, state: CallState, request: CallRequest, known: Knowledge): Resolution {
@@ -161,17 +194,20 @@ function openElsewhere(
   request: CallRequest,
   known: Knowledge,
 ): Extract<Resolution, { do: "ask" }> | undefined {
-  const { tool, argsHash, otherHashes = [] } = request;
-  const open = [argsHash, ...otherHashes].flatMap((hash) => [
-    ...calls.openOf(kindOfCall({ tool, argsHash: hash })),
-  ]);
+  const { argsHash, otherHashes = [], former } = request;
+  const open = [request.tool, ...(former?.names ?? [])].flatMap((tool) =>
+    [argsHash, ...otherHashes].flatMap((hash) => [...calls.openOf(kindOfCall({ tool, argsHash: hash }))]),
+  );
   for (const call of open) {
     const state = call === request.call ? undefined : calls.get(call);
     if (state === undefined || state.effects === "none") continue;
     const isOfModel = request.where.toolCallId !== undefined;
     // In a subgraph, equal messages of two rounds ask for calls of one name.
     const isOfRound = !isOfModel || request.named !== true || stepOf(state.where) === stepOf(request.where);
-    const isBeside = state.previous === request.previous && isOfRound;
+    // Under another version it is another call, though the message asks for it once.
+    const isAskedOnce =
+      state.nth === request.nth && state.where.toolCallId === request.where.toolCallId && isOfModel;
+    const isBeside = state.previous === request.previous && isOfRound && !isAskedOnce;
     if (isBeside && isOfModel) continue;
     if (state.status === "unknown") return { do: "ask", state, died: false };
     // Code that makes a call twice in one task may intend both, unless it saw the first one fail.
