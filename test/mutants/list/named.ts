@@ -14,8 +14,8 @@ export const namedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "the next round of a loop is taken for a repetition of the one before",
     file: lineage,
-    find: 'return source === "loop" || (source === "input" && hasInput);',
-    replace: 'return source === "input" && hasInput;',
+    find: 'if (source === "loop") return "step";',
+    replace: "",
     tests: stories,
   },
   {
@@ -23,8 +23,8 @@ export const namedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "an input after a run that broke off is taken for a repetition",
     file: lineage,
-    find: 'return source === "loop" || (source === "input" && hasInput);',
-    replace: 'return source === "loop" && hasInput !== null;',
+    find: 'return source === "input" && hasInput ? "input" : undefined;',
+    replace: "return hasInput ? undefined : undefined;",
     tests: stories,
   },
   {

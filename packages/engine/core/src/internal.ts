@@ -51,6 +51,7 @@ export {
   type OptionNames,
 } from "./contract/checkOptions.ts";
 export { unknownParameter } from "./contract/unknownParameter.ts";
+export { onDeletedRuns } from "./operations/deletedRuns.ts";
 export { lookOnly, looksOnly } from "./contract/lookOnly.ts";
 export { livenessOf, thisProcess, type ProcessName } from "./contract/processName.ts";
 export { CheckpointCoder, type EncodedCheckpoint, type Manifest } from "./encode/checkpointCoder.ts";

@@ -1,7 +1,14 @@
 // long file: the front of all calls
 import { InvalidOptionError } from "@stratigraph/core";
-import { checkCallOptions, checkDeclared, checkToolName, optionsOf } from "./calls/checkCallOptions.ts";
+import {
+  checkCallOptions,
+  checkDeclared,
+  checkToolName,
+  formerNames,
+  optionsOf,
+} from "./calls/checkCallOptions.ts";
 import type { CallOutcome } from "./calls/plannedCall.ts";
+import type { FormerCall } from "./calls/resolve.ts";
 import { Compensations } from "./calls/compensations.ts";
 import { currentCall, type CurrentCall } from "./calls/currentCall.ts";
 import { frozen } from "./calls/judged.ts";
@@ -17,6 +24,7 @@ import {
   chainPlace,
   countInAttempt,
   placeOfModel,
+  unansweredIds,
   withinOf,
   type ChainPlace,
   type ChainState,
@@ -58,6 +66,8 @@ export interface PlacedCall {
   readonly given: string;
   readonly place: ChainPlace;
   readonly toolCallId: string | undefined;
+  /** By what else it may have been recorded: the tool's earlier names, and ids of calls that nobody answered. */
+  readonly former?: FormerCall | undefined;
   /** Whether an error says that a tool rejected its arguments. */
   readonly refused?: ((error: unknown) => Promise<boolean>) | undefined;
 }
@@ -116,23 +126,29 @@ export abstract class CallFront {
           "options",
           `There is no such tool; there are ${names.join(", ") || "none"}.`,
         );
-      checkCallOptions(`tools.${name}`, optionsOf(own));
+      const { formerly, ...others } = optionsOf(own);
+      checkCallOptions(`tools.${name}`, others);
+      formerNames(`tools.${name}`, { formerly });
     }
     for (const { name, metadata } of tools) {
       const { annotations } = Object(metadata) as { annotations?: unknown };
       checkDeclared(`tools.${name}`, options[name], annotations);
     }
     return tools.map((tool) => {
-      const own = optionsOf(options[tool.name]);
+      const { formerly, ...own } = optionsOf(options[tool.name]);
+      const former = formerNames(tool.name, { formerly });
       this.#versions.set(tool.name, own.version ?? null);
-      if (own.compensate !== undefined) this.compensations.setOfTool(tool.name, own.compensate);
+      for (const name of [tool.name, ...former.filter((name) => options[name] === undefined)])
+        if (own.compensate !== undefined) this.compensations.setOfTool(name, own.compensate);
       return wrapTool(tool, ({ tool: name, args, toolCallId, refused }, config, work) => {
         const task = taskOf(config);
         const version = own.version ?? null;
         const argsText = canonical(args);
         const place = placeOfTool(task, name, toolCallId, version, argsText);
         const given = JSON.stringify(args);
-        const planned = { tool: name, version, argsText, given, place, toolCallId, refused };
+        const asked =
+          former.length === 0 ? undefined : { names: former, ids: unansweredIds(task, former, toolCallId) };
+        const planned = { tool: name, version, argsText, given, place, toolCallId, refused, former: asked };
         return this.call(task, config, planned, own, (looked) =>
           task.during((within) => work(looked, within)),
         );

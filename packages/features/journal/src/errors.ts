@@ -7,22 +7,35 @@ export class AmbiguousOutcomeError extends StratigraphError {
   /** As in HTTP 409: LangGraph's default retry policy doesn't repeat a node after it. */
   readonly status = 409;
 
-  /** @param isHeld whether the process that makes the call, or couldn't record its outcome, is alive */
-  constructor(threadId: string, { call, tool, where, error }: CallState, isHeld = false) {
-    const how = isHeld
-      ? "is still being made by another process, or that process couldn't record its outcome"
-      : error === undefined
-        ? "began and its outcome was never recorded"
-        : `ended with an error that doesn't tell whether it happened (${error.name}: ${error.message})`;
-    const first = isHeld
-      ? "Make it again later for its result, or wait longer (option waitFor). Once that process has ended, find"
-      : "Find";
+  /**
+   * @param why "held": the process that makes the call, or couldn't record its outcome, is alive. "earlier": it is a call of an earlier
+   * turn, which had to be repeated before an equal one could be made
+   */
+  constructor(
+    threadId: string,
+    { call, tool, where, error, claim }: CallState,
+    why?: "held" | "earlier",
+    cause?: unknown,
+  ) {
+    const how =
+      why === "held"
+        ? "is still being made by another process, or that process couldn't record its outcome"
+        : error === undefined
+          ? "began and its outcome was never recorded"
+          : `ended with an error that doesn't tell whether it happened (${error.name}: ${error.message})`;
+    const first =
+      why === "held"
+        ? "It isn't repeated. Make it again later for its result, or wait longer (option waitFor). Once that process has ended, find"
+        : why === "earlier"
+          ? `It was asked for in an earlier turn, and was repeated now with its key (${claim?.at}), in vain. The new call, an equal one, wasn't made: make that again later, or find`
+          : "It isn't repeated. Find";
     super(
       "AMBIGUOUS_OUTCOME",
-      `A call of ${JSON.stringify(tool)} ${how}, so it may have happened. It isn't repeated. ${first} out ` +
+      `A call of ${JSON.stringify(tool)} ${how}, so it may have happened. ${first} out ` +
         `whether it did, and record it: journal.resolve(${JSON.stringify(call)}, { threadId: ${JSON.stringify(threadId)}, happened: … }); or ` +
         `pass a reconcile function for the tool.`,
       { threadId, fingerprint: call, tool, where, ...(error === undefined ? {} : { error }) },
+      cause,
     );
     this.name = "AmbiguousOutcomeError";
   }

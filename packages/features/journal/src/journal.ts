@@ -1,6 +1,13 @@
 // long file: all that a journal does, each in a few lines
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
-import { checkOptions, RunsUnderWay, trace, validId, waitMsOf } from "@stratigraph/core/internal";
+import {
+  checkOptions,
+  onDeletedRuns,
+  RunsUnderWay,
+  trace,
+  validId,
+  waitMsOf,
+} from "@stratigraph/core/internal";
 import { CallFront, type PlacedCall } from "./callFront.ts";
 import { authorIn } from "./calls/author.ts";
 import { CallRunner, type CallRunnerParts } from "./calls/callRunner.ts";
@@ -32,6 +39,7 @@ import {
 import { cutOff, type Cut, type CutOptions } from "./trail/cut.ts";
 import { erasePayloads, type Erased, type EraseOptions } from "./trail/erase.ts";
 import { exportTrail, type TrailTarget } from "./trail/exportTrail.ts";
+import { forgetRuns } from "./trail/forgetRuns.ts";
 import type { TrailHead } from "./trail/line.ts";
 import {
   forgetCall,
@@ -81,6 +89,7 @@ export class Journal extends CallFront {
     };
     this.#sealing = new Sealing(options.sign);
     this.#session = session;
+    onDeletedRuns(checkpointer, (threadId, runIds) => forgetRuns(this.#of(threadId), runIds));
     setParts(this, {
       checkpointer,
       sealing: this.#sealing,
@@ -253,8 +262,8 @@ export class Journal extends CallFront {
     const onFound = (call: Digest): void => {
       if (compensate !== undefined) this.compensations.setOfCall(threadId, call, compensate);
     };
-    const site = await siteOf(this.checkpointer, task, authorIn(this.#options.author, config));
-    const { argsText, refused } = placed;
+    const { argsText, refused, toolCallId } = placed;
+    const site = await siteOf(this.checkpointer, task, authorIn(this.#options.author, config), toolCallId);
     const planned = (knownBy: KnownBy): PlannedCall => {
       const request = requestOf(this.#sealing, threadId, task, placed, knownBy, options.effects);
       return { request, argsText, site, options, onFound, refused };

@@ -79,7 +79,14 @@ export interface CallOptions {
 /** How calls of a tool are treated: what a repetition would do, alone or with other options. */
 export type ToolOptions =
   | NonNullable<CallOptions["effects"]>
-  | (CallOptions & Required<Pick<CallOptions, "effects">>);
+  | (CallOptions &
+      Required<Pick<CallOptions, "effects">> & {
+        /**
+         * What the tool was called before, or its own name if it had another `version`: a call that was made under that name, and that a
+         * model asks for again as nobody answered it, is the same call. Default: nothing else.
+         */
+        readonly formerly?: string | readonly string[] | undefined;
+      });
 
 /** Options of {@link createJournal}. */
 export interface JournalOptions {

@@ -39,7 +39,7 @@ export function isReserved(namespace: string): boolean {
 
 /**
  * Whether all records of a namespace stay as long as their thread, because each proves those before it, or says what happened. Pruning,
- * retention and the deletion of runs skip them; forks inherit calls, but no events. `Tier.deleteThread` removes them, and so does
+ * retention and the deletion of runs skip them (a journal erases what calls of these runs said); forks inherit calls, but no events. `Tier.deleteThread` removes them, and so does
  * `Tier.remove`, if a caller names them.
  */
 export function isKeptWhole(namespace: string): boolean {

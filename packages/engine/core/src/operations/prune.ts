@@ -10,6 +10,7 @@ import {
   type Node,
   type Thread,
 } from "./keptCheckpoints.ts";
+import { forgetRunsCalls } from "./deletedRuns.ts";
 import { dropLoose } from "./dropLoose.ts";
 import type { PruneOptions } from "./pruneOptions.ts";
 import { isKeptWhole, isReserved, reservedNamespaces } from "../contract/reservedNamespaces.ts";
@@ -75,15 +76,16 @@ export async function pruneThread(
   return await removeWhere(tier, coder, threadId, keep, options);
 }
 
-/** Removes the checkpoints of runs. Returns the threads touched. */
+/** Removes the checkpoints of runs, and before them what their calls said and got. Returns the threads touched. */
 export async function removeRuns(
-  tier: Tier,
-  coder: CheckpointCoder,
+  saver: { readonly tier: Tier; readonly coder: CheckpointCoder },
   runIds: readonly string[],
 ): Promise<string[]> {
+  const { tier, coder } = saver;
   if (runIds.length === 0) return [];
   const threads = new Set<string>();
   for await (const { record } of tier.list({ runIds, recordsOnly: true })) threads.add(record.threadId);
+  await forgetRunsCalls(saver, threads, runIds);
   const gone = new Set(runIds);
   const stays = ({ record }: Node): boolean => record.runId === undefined || !gone.has(record.runId);
   for (const threadId of threads) {

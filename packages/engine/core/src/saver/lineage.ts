@@ -7,25 +7,29 @@ import { remembering } from "./remembering.ts";
 /** For how many checkpoints the parent is remembered. About 250 bytes each. */
 const remembered = 20_000;
 
+/** What a checkpoint ended: a step, or what was before an input. */
+type Ends = "step" | "input" | undefined;
+
 /** A checkpoint on the way back from another one. */
 export interface Ancestor {
   readonly checkpointId: string;
   /** The checkpoint that it continues; undefined for the first one of its namespace. */
   readonly parentId: string | undefined;
   /** Whether it ended a step, or began an input. An edit does neither, nor does a Command: the same tasks are due after it. */
-  endsStep(): Promise<boolean>;
+  ends(): Promise<Ends>;
 }
 
 interface Known {
   readonly parentId: string | undefined;
-  readonly endsStep: boolean;
+  readonly ends: Ends;
 }
 
 /** The channel that holds an input until the first step. LangGraph counts a Command as an input, too, but it puts nothing there. */
 const inputChannel = "__start__";
 
-function endsStep({ source }: CheckpointMetadata, hasInput: boolean): boolean {
-  return source === "loop" || (source === "input" && hasInput);
+function endsOf({ source }: CheckpointMetadata, hasInput: boolean): Ends {
+  if (source === "loop") return "step";
+  return source === "input" && hasInput ? "input" : undefined;
 }
 
 /** Which checkpoint continues which. Remembered for those that the saver put; read from the storage for others. */
@@ -48,7 +52,7 @@ export class Lineage {
   ): void {
     // Durability "exit" puts its last checkpoint again, with itself as the parent.
     if (parentId === at.checkpointId) return;
-    const known = { parentId, endsStep: endsStep(metadata, Object.hasOwn(channel_values, inputChannel)) };
+    const known = { parentId, ends: endsOf(metadata, Object.hasOwn(channel_values, inputChannel)) };
     this.#known.set(addressKey(at, at.checkpointId), known);
   }
 
@@ -74,13 +78,13 @@ export class Lineage {
           known === undefined ? await found(checkpointId) : undefined;
         if (known === undefined && record === undefined) return;
         const parentId: string | undefined = known === undefined ? record!.parentId : known.parentId;
-        const ends = async (): Promise<boolean> => {
-          if (known !== undefined) return known.endsStep;
+        const ends = async (): Promise<Ends> => {
+          if (known !== undefined) return known.ends;
           const body = await this.#coder.decodeBody(record!);
           const hasInput = body.manifest.get(inputChannel)?.value !== undefined;
-          return endsStep(await this.#coder.metadata(record!, body), hasInput);
+          return endsOf(await this.#coder.metadata(record!, body), hasInput);
         };
-        yield { checkpointId, parentId, endsStep: ends };
+        yield { checkpointId, parentId, ends };
         checkpointId = parentId;
       }
     } finally {

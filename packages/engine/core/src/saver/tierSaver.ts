@@ -623,15 +623,17 @@ export class TierSaver extends BaseCheckpointSaver {
   /**
    * Deletes the checkpoints of runs with their pending writes, in all threads and namespaces. A run is known by the `run_id` in its
    * config's `metadata` or `configurable`; LangGraph's `config.runId` never reaches a checkpointer. A head that is deleted is
-   * replaced by its nearest remaining ancestor. Unknown runs and an empty list are no-ops.
-   * @throws InvalidOptionError, InvalidAddressError; nothing was deleted then
+   * replaced by its nearest remaining ancestor. Unknown runs and an empty list are no-ops. The arguments and results of the runs' calls are
+   * erased by the journal that was made on this checkpointer.
+   * @throws InvalidOptionError, InvalidAddressError, StratigraphError "MISCONFIGURED" if a thread has a journal and this checkpointer has
+   * none; nothing was deleted then
    */
   async deleteForRuns(runIds: readonly string[]): Promise<void> {
     const ids = checkedIds("runIds", runIds);
     await operation("deleteForRuns", {}, async () => {
       // A run that was stopped may still store checkpoints.
       await this.#runs.othersEnded({});
-      for (const threadId of await removeRuns(this.tier, this.coder, ids)) this.#known.forget(threadId);
+      for (const threadId of await removeRuns(this, ids)) this.#known.forget(threadId);
     });
   }
 

@@ -11,8 +11,9 @@ import {
   stillRuns,
   tookLonger,
 } from "../errors.ts";
+import type { Digest } from "../identity/fingerprint.ts";
 import type { Calls } from "../log/calls.ts";
-import type { CallState } from "../log/callState.ts";
+import { isOpen, type CallState } from "../log/callState.ts";
 import { isBeside, isOfAnotherTask, isSamePlace } from "../log/visits.ts";
 import type { KnownBy, Where } from "../log/entry.ts";
 import type { Decision, JournalLog, NewEvent } from "../log/journalLog.ts";
@@ -182,7 +183,7 @@ export class CallRunner {
   /** Makes a call. Undefined if the records have changed, so that it may be another call. */
   async #make(planned: FoundCall, work: () => unknown): Promise<CallOutcome | undefined> {
     for (;;) {
-      const decided = await this.#decide(planned);
+      const decided = await this.#decide(planned, work);
       if (decided?.kind !== "run") return decided;
       const { claim } = decided;
       if (claim === undefined) return await this.#runUnclaimed(planned, work);
@@ -192,8 +193,13 @@ export class CallRunner {
   }
 
   /** Decides until the call may run, or needn't. Undefined if it may be another one. */
-  async #decide(planned: FoundCall): Promise<Exclude<CallOutcome, { kind: "ran" }> | Run | undefined> {
+  async #decide(
+    given: FoundCall,
+    work: () => unknown,
+  ): Promise<Exclude<CallOutcome, { kind: "ran" }> | Run | undefined> {
     const { log, waitMs } = this.#parts;
+    const earlier = new Map<Digest, boolean>();
+    const planned: FoundCall = { ...given, request: { ...given.request, earlier } };
     const { request, site } = planned;
     const beganMs = performance.now();
     let lookMs = firstLookMs;
@@ -223,7 +229,7 @@ export class CallRunner {
           return { kind: "denied", reason: resolution.state.error?.message ?? "" };
         case "wait": {
           if (performance.now() - beganMs > waitMs)
-            throw new AmbiguousOutcomeError(log.threadId, resolution.state, true);
+            throw new AmbiguousOutcomeError(log.threadId, resolution.state, "held");
           const { session } = resolution.state.claim!;
           if (isFresh && (await this.#parts.session.isAlive(session, calls.session(session)))) {
             await sleep(lookMs, undefined, { signal: site.signal });
@@ -250,7 +256,13 @@ export class CallRunner {
             });
           await this.#gate.settle(planned, resolution.state, resolution.died);
           continue;
+        case "settle":
         case "run": {
+          if (resolution.do === "settle" && resolution.isEarlier === undefined) {
+            const { call, where } = resolution.state;
+            earlier.set(call, await site.isOfLaterTurn(where));
+            continue;
+          }
           if (!allowed && planned.unjudged !== true) {
             const verdict = await this.#gate.judge(planned, resolution.approved);
             if (verdict === "ask again") continue;
@@ -260,11 +272,46 @@ export class CallRunner {
           if (request.effects === "none")
             return { kind: "run", claim: undefined, attempt: resolution.attempt, key: request.call };
           await this.#waitForIssuer(planned);
+          if (resolution.do === "settle") {
+            await this.#settleFirst(planned, resolution.state, work);
+            continue;
+          }
           const claimed = await this.#claim(planned);
           if (claimed === "moved") return undefined;
           if (claimed !== undefined) return claimed;
         }
       }
+    }
+  }
+
+  /**
+   * Repeats a call of an earlier turn with its key, before an equal one is made: a service that takes keys would take the new one for it.
+   * @throws AmbiguousOutcomeError if nobody knows its outcome even then; what else prevents it
+   */
+  async #settleFirst(planned: FoundCall, state: CallState, work: () => unknown): Promise<void> {
+    const { log } = this.#parts;
+    const { call, tool, previous, nth, named, beside, argsHash, where } = state;
+    const own = { call, tool, previous, nth, named, beside, argsHash, where, earlier: undefined };
+    // Whoever may make the new call may repeat this one: the arguments are equal.
+    const request = { ...planned.request, ...own };
+    const first = {
+      ...planned,
+      request,
+      settles: true as const,
+      unjudged: true,
+      onFound: undefined,
+      visitsWhenFound: undefined,
+    };
+    const other = this.#underWay.get(call);
+    if (other !== undefined) return await this.#awaitEnd(other.made, first);
+    try {
+      await this.#alone(first, work);
+    } catch (error) {
+      const now = (await log.calls()).get(call);
+      if (now !== undefined && !isOpen(now) && !isBubbleUp(error)) return;
+      const isAgain = now?.status === "unknown" && now.claim?.seq !== state.claim?.seq;
+      if (!isAgain || planned.site.signal?.aborted === true || isBubbleUp(error)) throw error;
+      throw new AmbiguousOutcomeError(log.threadId, now, "earlier", error);
     }
   }
 
@@ -275,7 +322,9 @@ export class CallRunner {
   async #recordReturn(planned: FoundCall, state: CallState): Promise<boolean> {
     const { request, site } = planned;
     const { log } = this.#parts;
-    const { call, where, effects, named = false } = request;
+    const { where, effects, named = false } = request;
+    // A call that was recorded under the tool's earlier name has no record of its own.
+    const call = (await log.calls()).get(request.call) === undefined ? state.call : request.call;
     const returned: NewEvent = {
       event: { type: "returned", call, where, ...(named ? {} : { taken: true }) },
       author: site.author,

@@ -3,7 +3,9 @@ import { checkOptions } from "@stratigraph/core/internal";
 import { ownPrefix } from "../log/ownCalls.ts";
 import type { CallOptions, ToolOptions } from "../options.ts";
 
-export function optionsOf(options: ToolOptions | undefined): CallOptions {
+type Former = Pick<Exclude<ToolOptions, string>, "formerly">;
+
+export function optionsOf(options: ToolOptions | undefined): CallOptions & Former {
   return typeof options === "string" ? { effects: options } : (options ?? {});
 }
 
@@ -42,6 +44,13 @@ export function checkToolName(field: string, name: unknown): void {
     throw new InvalidOptionError(field, name, "Name what is called.");
   if (name.startsWith(ownPrefix))
     throw new InvalidOptionError(field, name, `Names that begin with ${ownPrefix} are the journal's own.`);
+}
+
+/** The names that a tool had before. @throws InvalidOptionError */
+export function formerNames(where: string, { formerly = [] }: Former): string[] {
+  const names: unknown[] = Array.isArray(formerly) ? formerly : [formerly];
+  for (const name of names) checkToolName(`${where}.formerly`, name);
+  return names as string[];
 }
 
 /** @throws InvalidOptionError */

@@ -107,7 +107,7 @@ export class Outcomes {
     const { request, site } = planned;
     const { call } = request;
     const kept = keptError(error);
-    const suspended = isBubbleUp(error);
+    const suspended = isBubbleUp(error) && planned.settles !== true;
     const stored = told === undefined ? undefined : await this.#stored(planned, { value: told });
     const outcome = (): NewEvent["event"] => {
       if (suspended) return { type: "suspended", call, claim };

@@ -1,5 +1,6 @@
 import type { Digest } from "../identity/fingerprint.ts";
 import type { Place } from "../langgraph/place.ts";
+import type { Where } from "../log/entry.ts";
 import type { CallOptions } from "../options.ts";
 import type { Answers, Question } from "./questions.ts";
 import type { CallRequest } from "./resolve.ts";
@@ -26,6 +27,8 @@ export interface CallSite {
     | undefined;
   /** Finds out how places relate to that of the call. Absent outside graphs. */
   readonly place?: Pick<Place, "relationOf" | "behindEdits"> | undefined;
+  /** Whether a person spoke, or gave an input, between an earlier equal call and this one: then this one is no second try of it. */
+  readonly isOfLaterTurn: (there: Where) => Promise<boolean>;
   /** Checks whether the thread that made the call still exists. Absent outside graphs. @throws ThreadDeletedError */
   readonly mayBegin?: (() => Promise<void>) | undefined;
 }
@@ -49,6 +52,8 @@ export interface PlannedCall {
   readonly onFound?: ((call: Digest) => void) | undefined;
   /** Whether an error says that a tool rejected its arguments, and so didn't act. */
   readonly refused?: ((error: unknown) => Promise<boolean>) | undefined;
+  /** It is a call of an earlier turn, repeated to find out what became of it: nobody makes it again after an interrupt. */
+  readonly settles?: true | undefined;
   /** The policy isn't asked: the call undoes what it had allowed. */
   readonly unjudged?: boolean | undefined;
 }

@@ -2,12 +2,22 @@ import { kindOfCall, type Calls } from "../log/calls.ts";
 import type { Approval, CallState } from "../log/callState.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import type { Call, KnownBy } from "../log/entry.ts";
-import { isOfAnotherTask } from "../log/visits.ts";
+import { isOfAnotherTask, isSamePlace, stepOf } from "../log/visits.ts";
+
+/** By what else a call may have been recorded: its tool had other names, or another version. */
+export interface FormerCall {
+  readonly names: readonly string[];
+  /** The ids under which a model asked for it. */
+  readonly ids: readonly string[];
+}
 
 /** The data for deciding on a call. */
 export interface CallRequest extends Call {
   /** Ignore records of calls that may run again. */
   readonly fresh?: boolean | undefined;
+  readonly former?: FormerCall | undefined;
+  /** Of equal calls without an outcome: whether they are of an earlier turn, as far as somebody looked. */
+  readonly earlier?: ReadonlyMap<Digest, boolean> | undefined;
   /** Hashes of the arguments by the journal's other keys, to recognise calls that were made under those. */
   readonly otherHashes?: readonly string[] | undefined;
   /** The key with which `call` and `previous` are hashed; undefined for the journal's own calls, which are never keyed. */
@@ -16,7 +26,14 @@ export interface CallRequest extends Call {
 
 /** The part of a request that an event keeps. */
 export function eventOfCall(request: CallRequest): Call {
-  const { fresh: _fresh, otherHashes: _other, knownBy: _knownBy, ...call } = request;
+  const {
+    fresh: _fresh,
+    earlier: _earlier,
+    former: _former,
+    otherHashes: _other,
+    knownBy: _knownBy,
+    ...call
+  } = request;
   return call;
 }
 
@@ -47,6 +64,16 @@ export type Resolution =
       readonly of?: Digest | undefined;
       readonly approved?: Approval | undefined;
     }
+  /**
+   * An equal call without an outcome may be repeated with its own key. `isEarlier`: it is of an earlier turn, so it is repeated first, and
+   * this call is another one; undefined if nobody looked yet.
+   */
+  | {
+      readonly do: "settle";
+      readonly state: CallState;
+      readonly isEarlier: true | undefined;
+      readonly approved?: Approval | undefined;
+    }
   /** Somebody runs it now. */
   | { readonly do: "wait"; readonly state: CallState }
   /** Nobody knows whether it, or the same call elsewhere, happened. */
@@ -71,16 +98,21 @@ export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge
     if (state?.status === "succeeded" && request.fresh !== true && !isAsked) return { do: "return", state };
     return { do: "run", attempt: (state?.attempts ?? 0) + 1, approved: state?.approved };
   }
+  const former = state === undefined ? formerOf(calls, request) : undefined;
+  if (former !== undefined) return { do: "return", state: former };
   const own = state === undefined ? undefined : resolveState(calls, state, request, known);
   if (own !== undefined && own.do !== "run") return own;
   const other = openElsewhere(calls, request, known);
-  const run = own ?? { do: "run" as const, attempt: 1, key: undefined };
+  const run = own ?? { do: "run" as const, attempt: 1, key: undefined, approved: undefined };
   if (other === undefined) return run;
   if (request.effects !== "idempotent") return other;
   // It may be repeated, with the key of the call that it may repeat. Code repeats a call by its name.
   const isNamedByCode = request.named === true && request.where.toolCallId === undefined;
   if (isNamedByCode || run.key !== undefined) return run;
-  return { ...run, key: other.state.key, of: other.state.call };
+  const { key, call: of } = other.state;
+  const isEarlier = request.earlier?.get(of);
+  if (isEarlier === false) return { ...run, key, of };
+  return { do: "settle", state: other.state, isEarlier, approved: run.approved };
 }
 
 /**
@@ -98,6 +130,22 @@ function isTwin({ where: there }: CallState, { where: here }: CallRequest): bool
 function isDeniedHere({ status, deniedBy, where }: CallState, request: CallRequest): boolean {
   const { task } = request.where;
   return status === "denied" && deniedBy === "person" && task !== undefined && where.task === task;
+}
+
+/** The call that happened under a name that the tool had before, and whose result nobody was given. */
+function formerOf(
+  calls: Calls,
+  { former, argsHash, otherHashes = [], where }: CallRequest,
+): CallState | undefined {
+  if (former === undefined || former.ids.length === 0) return undefined;
+  for (const state of calls.all()) {
+    const { status, tool, visits = [] } = state;
+    if (status !== "succeeded" || state.effects === "none" || !former.names.includes(tool)) continue;
+    if (![argsHash, ...otherHashes].includes(state.argsHash)) continue;
+    if (!former.ids.includes(state.where.toolCallId ?? "")) continue;
+    if (visits.every((visit) => isSamePlace(visit, where))) return state;
+  }
+  return undefined;
 }
 
 function resolveState(calls: Calls, state: CallState, request: CallRequest, known: Knowledge): Resolution {
@@ -146,15 +194,21 @@ function openElsewhere(
   request: CallRequest,
   known: Knowledge,
 ): Extract<Resolution, { do: "ask" }> | undefined {
-  const { tool, argsHash, otherHashes = [] } = request;
-  const open = [argsHash, ...otherHashes].flatMap((hash) => [
-    ...calls.openOf(kindOfCall({ tool, argsHash: hash })),
-  ]);
+  const { argsHash, otherHashes = [], former } = request;
+  const open = [request.tool, ...(former?.names ?? [])].flatMap((tool) =>
+    [argsHash, ...otherHashes].flatMap((hash) => [...calls.openOf(kindOfCall({ tool, argsHash: hash }))]),
+  );
   for (const call of open) {
     const state = call === request.call ? undefined : calls.get(call);
     if (state === undefined || state.effects === "none") continue;
-    const isBeside = state.previous === request.previous;
-    if (isBeside && request.where.toolCallId !== undefined) continue;
+    const isOfModel = request.where.toolCallId !== undefined;
+    // In a subgraph, equal messages of two rounds ask for calls of one name.
+    const isOfRound = !isOfModel || request.named !== true || stepOf(state.where) === stepOf(request.where);
+    // Under another version it is another call, though the message asks for it once.
+    const isAskedOnce =
+      state.nth === request.nth && state.where.toolCallId === request.where.toolCallId && isOfModel;
+    const isBeside = state.previous === request.previous && isOfRound && !isAskedOnce;
+    if (isBeside && isOfModel) continue;
     if (state.status === "unknown") return { do: "ask", state, died: false };
     // Code that makes a call twice in one task may intend both, unless it saw the first one fail.
     if (!isBeside && stateOfClaim(state, request, known) === "died") return { do: "ask", state, died: true };

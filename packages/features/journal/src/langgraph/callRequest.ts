@@ -14,7 +14,7 @@ export function requestOf(
   sealing: Sealing,
   journal: string,
   task: Task,
-  { tool, version, argsText, place, toolCallId }: PlacedCall,
+  { tool, version, argsText, place, toolCallId, former }: PlacedCall,
   knownBy: KnownBy,
   effects: Effects = "once",
 ): CallRequest {
@@ -42,6 +42,7 @@ export function requestOf(
     otherHashes,
     where,
     knownBy,
+    former,
     ...(task.fresh ? { fresh: true } : {}),
   };
 }

@@ -147,6 +147,42 @@ export function askingMessage(task: Task, toolCallId: string | undefined): unkno
   return modelMessagesOf(task.input).findLast((message) => asksFor(message, toolCallId));
 }
 
+/** The ids of a call, and of those that messages asked for by a tool's earlier names and that were answered by an error, or not at all. */
+export function unansweredIds(
+  task: Task,
+  names: readonly string[],
+  toolCallId: string | undefined,
+): readonly string[] {
+  const messages = messagesOf(task.input) as readonly (ModelMessage & {
+    readonly tool_call_id?: string;
+    readonly status?: string;
+  })[];
+  const answered = new Set(
+    messages.filter(({ status }) => status !== "error").map(({ tool_call_id: id }) => id),
+  );
+  const asked = modelMessagesOf(messages).flatMap(({ tool_calls: calls = [] }) => calls);
+  const ids = asked.flatMap(({ id, name }) =>
+    id !== undefined && names.includes(name) && !answered.has(id) ? [id] : [],
+  );
+  return toolCallId === undefined ? ids : [toolCallId, ...ids];
+}
+
+/**
+ * Whether a person said something since the model last asked for the call that it asks for now; undefined if no message shows that it did.
+ */
+export function isAskedAnew(task: Task, toolCallId: string | undefined): boolean | undefined {
+  const asking = askingMessage(task, toolCallId) as ModelMessage | undefined;
+  const messages = messagesOf(task.input) as readonly ModelMessage[];
+  const call = asking?.tool_calls?.find(({ id }) => id === toolCallId);
+  if (call === undefined) return undefined;
+  const kind = digestOf([call.name, call.args]);
+  const before = messages.slice(0, messages.indexOf(asking!));
+  const last = before.findLastIndex(({ tool_calls: calls }) =>
+    calls?.some(({ name, args }) => digestOf([name, args]) === kind),
+  );
+  return last < 0 ? undefined : before.slice(last).some((message) => message.getType?.() === "human");
+}
+
 /**
  * The call of a message for which a tool that isn't the journal's own runs. Two calls of one message are two, and their arguments
  * distinguish them. Undefined if no message asks for it.

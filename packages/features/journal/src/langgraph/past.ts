@@ -31,6 +31,28 @@ interface Edit {
   readonly to: string;
 }
 
+/** The checkpoints on two ways back, up to where the ways part, newest first, each with its way. */
+async function* partedWays(
+  saver: TierSaver,
+  one: Configurable,
+  other: Configurable,
+): AsyncGenerator<readonly [side: 0 | 1, Ancestor]> {
+  const ways = [wayBack(saver, one), wayBack(saver, other)] as const;
+  const at = await Promise.all(ways.map((way) => way.next()));
+  try {
+    for (;;) {
+      const [ours, theirs] = [at[0]!.value, at[1]!.value];
+      if (!ours || !theirs || ours.checkpointId === theirs.checkpointId) return;
+      // Ids of checkpoints begin with the time, so the newer one can't be on the other way.
+      const side = ours.checkpointId > theirs.checkpointId ? 0 : 1;
+      yield [side, side === 0 ? ours : theirs];
+      at[side] = await ways[side].next();
+    }
+  } finally {
+    await Promise.all(ways.map((way) => way.return()));
+  }
+}
+
 /** The edits on two ways back, up to where the ways part, newest first. */
 export async function editsSince(
   saver: TierSaver,
@@ -38,21 +60,28 @@ export async function editsSince(
   other: Configurable,
 ): Promise<readonly [Edit[], Edit[]]> {
   const edits: [Edit[], Edit[]] = [[], []];
-  const ways = [wayBack(saver, one), wayBack(saver, other)] as const;
-  const at = await Promise.all(ways.map((way) => way.next()));
-  try {
-    for (;;) {
-      const [ours, theirs] = [at[0]!.value, at[1]!.value];
-      if (!ours || !theirs || ours.checkpointId === theirs.checkpointId) return edits;
-      // Ids of checkpoints begin with the time, so the newer one can't be on the other way.
-      const side = ours.checkpointId > theirs.checkpointId ? 0 : 1;
-      const { checkpointId: to, parentId: from, ...newer } = side === 0 ? ours : theirs;
-      if (from !== undefined && !(await newer.endsStep())) edits[side].push({ from, to });
-      at[side] = await ways[side].next();
-    }
-  } finally {
-    await Promise.all(ways.map((way) => way.return()));
-  }
+  for await (const [side, { checkpointId: to, parentId: from, ...passed }] of partedWays(saver, one, other))
+    if (from !== undefined && (await passed.ends()) === undefined) edits[side].push({ from, to });
+  return edits;
+}
+
+/** Whether more inputs were given on the way to one checkpoint than on that to an older one, since the ways part. */
+export async function hasMoreInputs(
+  saver: TierSaver,
+  one: Configurable,
+  older: Configurable,
+): Promise<boolean> {
+  const { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: checkpointId } = older;
+  let more = 0;
+  if (await isStored(saver.tier, { threadId, namespace, checkpointId }))
+    for await (const [side, passed] of partedWays(saver, one, older))
+      more += (await passed.ends()) !== "input" ? 0 : side === 0 ? 1 : -1;
+  // It was pruned: ids of checkpoints begin with the time.
+  else
+    for await (const passed of wayBack(saver, one))
+      if (passed.checkpointId <= checkpointId) break;
+      else if ((await passed.ends()) === "input") more += 1;
+  return more > 0;
 }
 
 /** The steps that a graph ran before a given one. */
@@ -106,7 +135,7 @@ export class Past {
     this.#oldest = value.checkpointId;
     this.#passed.set(value.checkpointId, this.#hasStepped);
     this.#next = value.parentId;
-    this.#hasStepped ||= await value.endsStep();
+    this.#hasStepped ||= (await value.ends()) !== undefined;
   }
 
   async #isStored(checkpointId: string): Promise<boolean> {

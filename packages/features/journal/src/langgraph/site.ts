@@ -2,8 +2,11 @@ import { StratigraphError, ThreadDeletedError, type TierSaver } from "@stratigra
 import { isTaskOfCall, taskOfCall } from "../calls/currentCall.ts";
 import type { CallSite } from "../calls/plannedCall.ts";
 import { answerSchema } from "../calls/questions.ts";
+import type { Where } from "../log/entry.ts";
+import { isAskedAnew } from "./chain.ts";
 import { isStored } from "./isStored.ts";
 import { loadInterrupt } from "./langgraph.ts";
+import { hasMoreInputs } from "./past.ts";
 import { Place } from "./place.ts";
 import type { Task } from "./taskConfig.ts";
 
@@ -11,8 +14,20 @@ import type { Task } from "./taskConfig.ts";
 const longestBarrierMs = 30_000;
 
 /** The data about a call's task that the protocol needs. */
-export async function siteOf(saver: TierSaver, task: Task, author: string | undefined): Promise<CallSite> {
-  const common = { signal: task.signal, author, task: task.where.task, namespace: task.ownNamespace };
+export async function siteOf(
+  saver: TierSaver,
+  task: Task,
+  author: string | undefined,
+  toolCallId?: string,
+): Promise<CallSite> {
+  const place = task.attempt === undefined ? undefined : placeOf(saver, task);
+  const common = {
+    signal: task.signal,
+    author,
+    task: task.where.task,
+    namespace: task.ownNamespace,
+    isOfLaterTurn: (there: Where) => isOfLaterTurn(saver, task, place, toolCallId, there),
+  };
   if (task.attempt === undefined) return common;
   const interrupt = task.canInterrupt ? await loadInterrupt() : undefined;
   return {
@@ -27,7 +42,7 @@ export async function siteOf(saver: TierSaver, task: Task, author: string | unde
           },
     interrupts: task.interrupts,
     passOver: task.passOver,
-    place: placeOf(saver, task),
+    place,
     waitForIssuer: (signal, timeoutMs) => waitForIssuer(saver, task, signal, timeoutMs),
     mayBegin: () => mayBegin(saver, task),
   };
@@ -38,6 +53,34 @@ function placeOf(saver: TierSaver, { threadId = "", journal, where, callScope }:
   if (isTaskOfCall(where.task)) return undefined;
   const there = threadId === journal ? where : { ...where, thread: threadId };
   return new Place(saver, threadId, journal ?? threadId, there, taskOfCall(), callScope !== undefined);
+}
+
+/** As in {@link CallSite}. A model that sees what came of a call, and asks for it once more, tries again. */
+async function isOfLaterTurn(
+  saver: TierSaver,
+  task: Task,
+  place: Place | undefined,
+  toolCallId: string | undefined,
+  there: Where,
+): Promise<boolean> {
+  const isAnew = isAskedAnew(task, toolCallId);
+  if (isAnew === true || (await hasInputSince(saver, task, there))) return true;
+  // Another run of a subgraph is another round, unless its model was told of the call.
+  const isOfRound = there.namespace === task.where.namespace;
+  return !isOfRound && isAnew === undefined && (await place?.relationOf(there)) === "past";
+}
+
+/** Whether an input was given between an earlier call of the thread's root graph, or below it, and the task's step. */
+async function hasInputSince(
+  saver: TierSaver,
+  { threadId: thread_id, journal, where }: Task,
+  there: Where,
+): Promise<boolean> {
+  const [here, from] = [where.checkpoint, there.checkpoint];
+  if (thread_id === undefined || here === undefined || from === undefined) return false;
+  const root = { thread_id, checkpoint_ns: "" };
+  const older = { ...root, thread_id: there.thread ?? journal ?? thread_id, checkpoint_id: from };
+  return await hasMoreInputs(saver, { ...root, checkpoint_id: here }, older);
 }
 
 /** Checks whether the run's thread still exists. The saver's memory may be from before the thread was deleted. */

@@ -161,7 +161,8 @@ export function taskOf(config: unknown): Task {
     node: text(metadata["langgraph_node"]),
     send: sendOf(metadata["langgraph_path"]),
     step: typeof step === "number" ? step : undefined,
-    run: text(given.runId) ?? text(metadata["run_id"]),
+    // As the run's checkpoints have it, by which it is deleted.
+    run: text(metadata["run_id"]) ?? text(given.runId),
   });
   const { durability } = given;
   return {

@@ -30,18 +30,23 @@ export interface Erased {
 /**
  * Erases arguments and results from the storage. The entries stay, with the hashes of what was erased. The erasure and the entry that
  * records it are written by one append, so that nothing else can happen between.
+ * @param only the calls of which everything is erased, if `options` don't name one. Default: all
  */
-export async function erasePayloads(journal: ThreadJournal, options: EraseOptions): Promise<Erased> {
+export async function erasePayloads(
+  journal: ThreadJournal,
+  options: EraseOptions,
+  only?: ReadonlySet<Digest>,
+): Promise<Erased> {
   const { call, before } = options;
   const { saver, log } = journal;
   const { threadId } = log;
   const last = (await storedHead(saver, threadId)).seq ?? 0;
   const from = await firstThere(saver, threadId, last);
-  const erased = call === undefined ? undefined : sameCalls(await log.refresh(), call);
+  const erased = call === undefined ? only : sameCalls(await log.refresh(), call);
   let entries = 0;
   let page: Rewritten[] = [];
   const write = async (): Promise<void> => {
-    entries += await replace(journal, page, options);
+    entries += await replace(journal, page, options, erased !== undefined);
     page = [];
   };
   for await (const stored of walk(saver, threadId, { from, to: last })) {
@@ -77,12 +82,13 @@ interface Rewritten {
 async function replace(
   { saver, log }: ThreadJournal,
   page: readonly Rewritten[],
-  { call, before, author }: EraseOptions,
+  { before, author }: EraseOptions,
+  isOfSome: boolean,
 ): Promise<number> {
   const records = await Promise.all(
     page.map(async ({ old: { checkpointId, parentId }, entry }) => ({
       seq: entry.seq,
-      of: call === undefined ? undefined : (entry.event as CallEvent).call,
+      of: isOfSome ? (entry.event as CallEvent).call : undefined,
       record: (await encodeEntry(saver, log.threadId, { checkpointId, parentId }, entry, nothing)).record,
     })),
   );

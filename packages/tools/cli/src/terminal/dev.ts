@@ -74,6 +74,9 @@ async function serveDev(flags: DevFlags, settings: Settings, terminal: Terminal)
     terminal,
     async ({ opened, config, allow }) => {
       const saver = await opened.context.saver();
+      // Erases what the calls of a run said that is rolled back or deleted.
+      const { openJournal } = await import("../operations/journal/openJournal.ts");
+      await openJournal(opened.context);
       const dev = await startDev({ api, json, saver, port, host, quiet: settings.quiet === true });
       try {
         const { inspect } = await import("../inspector/index.ts");

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { TierSaver, type Tier } from "@stratigraph/core";
-import { archivesThreads } from "@stratigraph/core/internal";
+import { archivesThreads, onDeletedRuns } from "@stratigraph/core/internal";
 import { expect } from "vitest";
 import type { GraphContext, ThreadConfig } from "../graphs/context.ts";
 import { CallChain } from "./callChain.ts";
@@ -58,10 +58,16 @@ export const callsTests = ({ test, saver, reopen, thread }: GraphContext): void 
     await expectChain(config, [...(await chainOf(config).add(1)), ...events]);
   });
 
-  test("deleteForRuns keeps the whole chain", async () => {
+  test("deleteForRuns keeps the whole chain, and waits for what erases calls", async () => {
     const config = thread();
-    const runId = `run of ${config.configurable.thread_id}`;
+    const threadId = config.configurable.thread_id;
+    const runId = `run of ${threadId}`;
     const events = await turns(config, 3, runId);
+    await expect(given().deleteForRuns([runId])).rejects.toMatchObject({ code: "MISCONFIGURED" });
+    expect(await counted(config)).toBe(3);
+    onDeletedRuns(given(), async (thread, runs) => {
+      expect([thread, [...runs], await counted(config)]).toEqual([threadId, [runId], 3]);
+    });
     await given().deleteForRuns([runId]);
     expect(await counted(config)).toBe(0);
     await expectChain(config, events);
