@@ -197,12 +197,13 @@ test("savers of one tier know of each other's runs", async () => {
   expect(await reading).toBe(await putting);
 });
 
-test("an end waits for what runs store", async () => {
+test("an end waits for what a stopped run stores", async () => {
   const { door, saver, tier } = open();
   const hold = door.hold("append");
   const run = runOn(saver);
   const putting = run.put();
   await hold.reached;
+  run.stop();
   const ending = saver.end();
   hold.release();
   const id = await putting;
