@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { emptyCheckpoint, uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { RunsUnderWay } from "@stratigraph/core/internal";
@@ -111,7 +112,9 @@ test("a run that failed is waited for, and doesn't wait itself", async () => {
 });
 
 /** Reads a thread while it is deleted, or before; then stores something. @returns whether it is there */
-async function storedByLate(order: readonly ("read" | "delete" | "stop" | "answer")[]): Promise<boolean> {
+async function storedByLate(
+  order: readonly ("read" | "delete" | "stop" | "look" | "answer")[],
+): Promise<boolean> {
   const { door, saver, tier } = open();
   const run = runOn(saver);
   let hold: ReturnType<FaultyTier["hold"]> | undefined;
@@ -119,6 +122,7 @@ async function storedByLate(order: readonly ("read" | "delete" | "stop" | "answe
   for (const step of order) {
     if (step === "delete") await saver.deleteThread("t");
     if (step === "stop") run.stop();
+    if (step === "look") void RunsUnderWay.of(door).othersEnded({}, "t");
     if (step === "read") {
       hold = door.hold("read");
       reading = run.read();
@@ -135,6 +139,7 @@ async function storedByLate(order: readonly ("read" | "delete" | "stop" | "answe
 
 test.each([
   { order: ["read", "delete", "answer"], stays: false },
+  { order: ["read", "stop", "look", "delete", "answer"], stays: false },
   { order: ["stop", "delete", "read", "answer"], stays: false },
   { order: ["read", "answer", "delete", "read", "answer"], stays: false },
   { order: ["delete", "read", "answer"], stays: true },
@@ -233,6 +238,8 @@ test.each(["copyThread", "prune", "promote", "list", "deleteForRuns"] as const)(
       deleteForRuns: () => saver.deleteForRuns(["stopped"]),
     };
     const doing = calls[method]();
+    // It could have ended by now.
+    for (let n = 0; n < 20; n += 1) await turn();
     hold.release();
     const last = await putting;
     const done = await doing;
