@@ -76,19 +76,17 @@ export class RunsUnderWay {
    */
   othersEnded(config: RunnableConfig, threadId?: string): Promise<void> | undefined {
     const run = runIn(config);
-    const ids = this.#threads(threadId);
+    const ids = threadId === undefined ? [...this.#calls.keys()] : [threadId];
     return this.#wait(threadId, () => (this.#hasEnded(run) ? [] : ids.flatMap((id) => this.#ofEnded(id))));
   }
 
   /**
    * Waits until all calls under way have ended, and further ones of runs that have ended. Undefined if there are none.
-   * @param threadId default: all threads
    * @throws StratigraphError "UNAVAILABLE" if that takes too long
    */
-  allEnded(threadId?: string): Promise<void> | undefined {
-    const ids = this.#threads(threadId);
-    const first = ids.flatMap((id) => [...(this.#calls.get(id) ?? [])].map(({ gone }) => gone));
-    return this.#wait(threadId, () => [...first.splice(0), ...ids.flatMap((id) => this.#ofEnded(id))]);
+  allEnded(threadId: string): Promise<void> | undefined {
+    const first = [...(this.#calls.get(threadId) ?? [])].map(({ gone }) => gone);
+    return this.#wait(threadId, () => [...first.splice(0), ...this.#ofEnded(threadId)]);
   }
 
   /** Notes the deletion of a thread, which has ended. */
@@ -123,10 +121,6 @@ export class RunsUnderWay {
     };
     const call: Call = { run, gone: gone() };
     calls.add(call);
-  }
-
-  #threads(threadId: string | undefined): string[] {
-    return threadId === undefined ? [...this.#calls.keys()] : [threadId];
   }
 
   #wait(threadId: string | undefined, waiting: () => readonly Promise<void>[]): Promise<void> | undefined {

@@ -752,8 +752,8 @@ export class TierSaver extends BaseCheckpointSaver {
   async #end(): Promise<void> {
     // Await only if there is something to stop: otherwise the tier must refuse calls as soon as end() is called.
     if (this.#running.size > 0) await stopAll(this.#running, longestStopMs);
-    const ended = this.#runs.allEnded();
-    // What can't be stored in time is refused, as are the calls of runs that weren't stopped.
+    const ended = this.#runs.othersEnded({});
+    // What can't be stored in time is refused, as are the next calls of runs that weren't stopped.
     if (ended !== undefined) await endsWithin(longestStopMs, () => ended).catch(() => undefined);
     if (this.#bestEffort.isWriting) await this.#bestEffort.flush(longestStopMs);
     await this.#readThrough?.close();
