@@ -236,6 +236,20 @@ describe("a model that tells the user of an error, instead of trying again", () 
     expect([charged.length, await unresolved(journal)]).toEqual([1, 0]);
   });
 
+  it("an input at the checkpoint before May's: it is another try of May's turn, and is charged once", async () => {
+    const { graph, charged, journal } = payer({ 1: "after", 2: "before" }, 2);
+    const hello = { messages: [{ role: "user", content: "hello" }, says("hello")] };
+    const start = await graph.updateState(on("ada"), hello, "agent");
+    await graph.invoke(begins, on("ada"));
+    const looks = asks(call("look", {}));
+    const looked = new ToolMessage({ content: "seen", tool_call_id: looks.tool_calls![0]!.id! });
+    const { values } = await graph.getState(start);
+    const looking = { messages: [looks, looked], ...journal.next(values, looks) };
+    const config = await graph.updateState(start, looking, "agent");
+    expect(told((await graph.invoke(begins, config)).messages).at(-1)).toBe("receipt 1");
+    expect([charged.length, await unresolved(journal)]).toEqual([1, 0]);
+  });
+
   it("it is killed at any statement of June's turn, and continued: two months are two charges, with a receipt each", async () => {
     const turn = async (bank: ReturnType<typeof newBank>, life: Life, input: typeof begins | null) => {
       const saver = new TierSaver(life.of(bank.tier));
