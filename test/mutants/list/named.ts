@@ -6,6 +6,12 @@ const named = "packages/features/journal/src/calls/namedCall.ts";
 const runner = "packages/features/journal/src/calls/callRunner.ts";
 const stories = ["packages/features/journal/test/named.test.ts"];
 const months = ["packages/features/journal/test/monthly.test.ts"];
+const renamed = ["packages/features/journal/test/renamed.test.ts"];
+const deleted = ["packages/features/journal/test/deletedRuns.test.ts"];
+const resolve = "packages/features/journal/src/calls/resolve.ts";
+const site = "packages/features/journal/src/langgraph/site.ts";
+const past = "packages/features/journal/src/langgraph/past.ts";
+const forgets = "packages/features/journal/src/trail/forgetRuns.ts";
 
 /** Calls that are known by names, and the keys that they pass on. */
 export const namedMutants: readonly Mutant[] = [
@@ -180,5 +186,140 @@ export const namedMutants: readonly Mutant[] = [
     replace: "issuer === undefined",
     tests: stories,
     name: "without a checkpointer",
+  },
+  {
+    id: "na70",
+    kind: "guard",
+    what: "June's rent gets May's key, as May's answer was lost",
+    file: resolve,
+    find: "if (isEarlier === false) return",
+    replace: "if (isEarlier !== undefined) return",
+    tests: months,
+  },
+  {
+    id: "na71",
+    kind: "guard",
+    what: "an input doesn't begin a turn where no message shows it",
+    file: site,
+    find: "if (isAnew === true || (await hasInputSince(saver, task, there))) return true;",
+    replace: "if (isAnew === true) return true;",
+    tests: months,
+  },
+  {
+    id: "na72",
+    kind: "guard",
+    what: "a person who answers an interrupt doesn't begin a turn",
+    file: site,
+    find: "if (isAnew === true || (await hasInputSince(saver, task, there))) return true;",
+    replace: "if (await hasInputSince(saver, task, there)) return true;",
+    tests: months,
+  },
+  {
+    id: "na73",
+    kind: "guard",
+    what: "what was pruned is of this turn",
+    file: past,
+    find: "if (passed.checkpointId <= checkpointId) break;",
+    replace: "if (passed.checkpointId > checkpointId) break;",
+    tests: months,
+  },
+  {
+    id: "na74",
+    kind: "guard",
+    what: "a turn that went back to before a payment counts as a later one",
+    file: past,
+    find: "side === 0 ? 1 : -1;",
+    replace: "1;",
+    tests: months,
+  },
+  {
+    id: "na75",
+    kind: "guard",
+    what: "an agent's next round is taken for its model's second try",
+    file: site,
+    find: '(await place?.relationOf(there)) === "past";',
+    replace: "false;",
+    tests: months,
+  },
+  {
+    id: "na76",
+    kind: "guard",
+    what: "a call of an agent's earlier round stays open for ever",
+    file: resolve,
+    find: "state.previous === request.previous && isOfRound &&",
+    replace: "state.previous === request.previous &&",
+    tests: months,
+  },
+  {
+    id: "na77",
+    kind: "guard",
+    what: "a call of an earlier turn that is interrupted while it is repeated isn't open any more",
+    file: "packages/features/journal/src/calls/outcomes.ts",
+    find: " && planned.settles !== true;",
+    replace: ";",
+    tests: months,
+  },
+  {
+    id: "na78",
+    kind: "guard",
+    what: "the receipt of a payment before a rename is given to all later ones",
+    file: resolve,
+    find: "if (visits.every((visit) => isSamePlace(visit, where))) return state;",
+    replace: "if (visits.every((visit) => isSamePlace(visit, where)) || where !== undefined) return state;",
+    tests: renamed,
+  },
+  {
+    id: "na79",
+    kind: "guard",
+    what: "a call that waits under another version is made beside it",
+    file: resolve,
+    find: " && isOfRound && !isAskedOnce;",
+    replace: " && isOfRound && (isAskedOnce || true);",
+    tests: renamed,
+  },
+  {
+    id: "na80",
+    kind: "guard",
+    what: "a call that waits under a tool's earlier name is made again",
+    file: resolve,
+    find: "[request.tool, ...(former?.names ?? [])]",
+    replace: "[request.tool]",
+    tests: renamed,
+  },
+  {
+    id: "na81",
+    kind: "guard",
+    what: "it isn't noted to whom the receipt of a payment before a rename was given",
+    file: runner,
+    find: "=== undefined ? state.call : request.call;",
+    replace: "=== undefined ? request.call : request.call;",
+    tests: renamed,
+  },
+  {
+    id: "de01",
+    kind: "guard",
+    what: "a call is taken from a run that stays",
+    file: forgets,
+    find: "return !ofOthers.has(call) &&",
+    replace: "return ",
+    tests: deleted,
+  },
+  {
+    id: "de02",
+    kind: "guard",
+    what: "a question is forgotten with its run",
+    file: forgets,
+    find: ".filter((call) => !isWaiting(call))",
+    replace: ".filter((call) => newest.get(call) !== undefined || !isWaiting(call))",
+    tests: deleted,
+  },
+  {
+    id: "de03",
+    kind: "guard",
+    what: "runs are deleted, and what their calls said stays",
+    file: "packages/engine/core/src/operations/deletedRuns.ts",
+    find: "if (forget === undefined)",
+    replace: "if (forget === undefined) continue;\n    if (head === null)",
+    tests: deleted,
   },
 ];

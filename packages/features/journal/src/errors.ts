@@ -113,8 +113,9 @@ export function sameName(
 ): StratigraphError {
   return new StratigraphError(
     "DUPLICATE_CALL",
-    `Two calls of ${JSON.stringify(tool)} in one task, or of one thread outside its graph, have the same id and different arguments. An id names ` +
-      `one call, and a repetition gets that call's result: give each call an id of its own, such as \`charge \${order}\`.`,
+    `Two calls of ${JSON.stringify(tool)} in one task, of one thread outside its graph, or of an MCP client, have the same id and different ` +
+      `arguments. An id (of an MCP client: the name of its call) names one call, and a repetition gets that call's result: give each call an ` +
+      `id of its own, such as \`charge \${order}\`.`,
     { threadId, tool, ...(call === undefined ? {} : { fingerprint: call }) },
   );
 }

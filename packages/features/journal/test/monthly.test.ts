@@ -6,8 +6,10 @@ import {
   END,
   interrupt,
   MessagesAnnotation,
+  messagesStateReducer,
   START,
   StateGraph,
+  type Messages,
 } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
@@ -57,6 +59,8 @@ function payer(
     twice = false,
     policy = undefined as Policy | undefined,
     lives = () => undefined as void,
+    window = Infinity,
+    confirms = false,
   } = {},
 ) {
   const { saver, charged } = bank;
@@ -66,6 +70,7 @@ function payer(
     () => {
       lives();
       called += 1;
+      if (confirms && called > 1) interrupt("Sure?");
       const { idempotencyKey } = currentCall()!;
       if (cuts[called] !== "before" && !charged.includes(idempotencyKey)) charged.push(idempotencyKey);
       if (cuts[called] !== undefined)
@@ -75,7 +80,11 @@ function payer(
     { name: "charge", description: "charges", schema: z.object({ euros: z.number() }) },
   );
   const tools = journal.tools([charge], { charge: "idempotent" });
-  const graph = new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel }))
+  const messages = Annotation<BaseMessage[], Messages>({
+    reducer: (all, more) => messagesStateReducer(all, more).slice(-window),
+    default: () => [],
+  });
+  const graph = new StateGraph(Annotation.Root({ messages, ...journal.channel }))
     .addNode("agent", (state) => {
       const said = state.messages.at(-1)!;
       const asked = state.messages.findLastIndex((one) => one.getType() === "human");
@@ -187,12 +196,25 @@ describe("a model that tells the user of an error, instead of trying again", () 
     expect([charged.length, await unresolved(journal)]).toEqual([1, 1]);
   });
 
-  it("June's checkpoints alone are left: what was pruned is of an earlier turn", async () => {
-    const { graph, charged, saver } = payer({ 1: "after" }, 1);
+  it.each([false, true])(
+    "a state that keeps two messages: the input shows that June is another turn, also once May was pruned: %s",
+    async (isPruned) => {
+      const { graph, charged, saver, journal } = payer({ 1: "after" }, 1, { window: 2 });
+      await graph.invoke(begins, on("ada"));
+      if (isPruned) await saver.prune(["ada"], { strategy: "keep_latest" });
+      await graph.invoke(begins, on("ada"));
+      expect([charged.length, await unresolved(journal)]).toEqual([2, 0]);
+    },
+  );
+
+  it("a tool that interrupts before it charges: May's call stays open until the question is answered", async () => {
+    const { graph, charged, journal } = payer({ 1: "after" }, 1, { confirms: true });
     await graph.invoke(begins, on("ada"));
-    await saver.prune(["ada"], { strategy: "keep_latest" });
-    await graph.invoke(begins, on("ada"));
-    expect(charged).toHaveLength(2);
+    expect(await graph.invoke(begins, on("ada"))).toHaveProperty("__interrupt__");
+    expect([charged.length, await unresolved(journal)]).toEqual([1, 1]);
+    expect(await graph.invoke(new Command({ resume: "yes" }), on("ada"))).toHaveProperty("__interrupt__");
+    await graph.invoke(new Command({ resume: "yes" }), on("ada"));
+    expect([charged.length, await unresolved(journal)]).toEqual([2, 0]);
   });
 
   it("back to before May's call, by another way: it is May's, and is charged once", async () => {
@@ -211,6 +233,20 @@ describe("a model that tells the user of an error, instead of trying again", () 
       "tools",
     );
     expect(told((await graph.invoke(null, config)).messages).at(-1)).toBe("receipt 1");
+    expect([charged.length, await unresolved(journal)]).toEqual([1, 0]);
+  });
+
+  it("an input at the checkpoint before May's: it is another try of May's turn, and is charged once", async () => {
+    const { graph, charged, journal } = payer({ 1: "after", 2: "before" }, 2);
+    const hello = { messages: [{ role: "user", content: "hello" }, says("hello")] };
+    const start = await graph.updateState(on("ada"), hello, "agent");
+    await graph.invoke(begins, on("ada"));
+    const looks = asks(call("look", {}));
+    const looked = new ToolMessage({ content: "seen", tool_call_id: looks.tool_calls![0]!.id! });
+    const { values } = await graph.getState(start);
+    const looking = { messages: [looks, looked], ...journal.next(values, looks) };
+    const config = await graph.updateState(start, looking, "agent");
+    expect(told((await graph.invoke(begins, config)).messages).at(-1)).toBe("receipt 1");
     expect([charged.length, await unresolved(journal)]).toEqual([1, 0]);
   });
 
@@ -282,7 +318,10 @@ it("a person who answers an interrupt begins a turn, too", async () => {
   expect(await unresolved(journal)).toBe(0);
 });
 
-it("an agent in a node: its next turn settles its last one's call", async () => {
+it.each([
+  ["turn", false],
+  ["round", true],
+])("an agent in a node: its next %s settles its last one's call", async (_next, isOneRun) => {
   const { tools, journal, saver, charged } = payer({ 1: "after" });
   const agent = new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel }))
     .addNode("ask", (state) => {
@@ -296,15 +335,16 @@ it("an agent in a node: its next turn settles its last one's call", async () => 
     )
     .addEdge("tools", "ask")
     .compile();
-  const graph = new StateGraph(Annotation.Root({ month: Annotation<string> }))
+  const graph = new StateGraph(Annotation.Root({ month: Annotation<number> }))
     .addNode("bill", async ({ month }) => {
       await agent.invoke({ messages: [{ role: "user", content: "pay the rent" }] });
-      return { month };
+      return { month: month - 1 };
     })
     .addEdge(START, "bill")
-    .addEdge("bill", END)
+    .addConditionalEdges("bill", ({ month }) => (month > 0 ? "bill" : END))
     .compile({ checkpointer: saver });
-  for (const month of ["May", "June", "July"]) await graph.invoke({ month }, on("ada"));
+  if (isOneRun) await graph.invoke({ month: 3 }, on("ada"));
+  else for (const month of [1, 1, 1]) await graph.invoke({ month }, on("ada"));
   expect([charged.length, await unresolved(journal)]).toEqual([3, 0]);
 });
 
