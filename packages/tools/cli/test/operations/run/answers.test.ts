@@ -39,18 +39,6 @@ const hasSchemas = probed!.schema !== undefined;
 await probe.answer({ [probed!.id]: 1 });
 const hasOwnIds = !(await probe.waiting())[0]!.id.includes("#");
 
-test("an input that is sent again with the head that it was for runs once, also at the same time", async () => {
-  const nodes: string[] = [];
-  const { run, saver } = await begun(() => nodes.push("ask"));
-  const checkpoint = (await saver.tier.peek({ threadId: "ada", namespace: "" })).head;
-  nodes.length = 0;
-  const send = async () => await run({ checkpoint, input: '{"out":"hello"}' });
-  const both = await Promise.allSettled([send(), send()]);
-  expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
-  await expect(send()).rejects.toMatchObject({ code: "CHECKPOINT_CONFLICT" });
-  expect(nodes).toEqual(["ask"]);
-});
-
 test("an answer given twice answers no second question of the node, in any version", async () => {
   const { run, waiting, answer, out, graph } = await begun(() => [asks("one?"), asks("two?"), asks("one?")]);
   const seen: string[] = [];
