@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { withThread } from "@stratigraph/service";
 import { createCheckpointer } from "stratigraph";
 import { inRounds } from "../rounds.ts";
@@ -141,7 +140,7 @@ describe.skipIf(!available.nginx || !available.postgres)("the production example
     );
     const reached = async (share: number): Promise<void> => {
       const isReached = (): boolean => answers >= users * turns * share;
-      while (!isReached()) await Promise.race([sleep(10), talking]);
+      await Promise.race([talking, waitUntil("answers", isReached, { timeoutMs: 240_000 })]);
     };
     await reached(0.1);
     await instances[0]!.kill();

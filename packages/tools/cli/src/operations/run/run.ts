@@ -28,7 +28,7 @@ const longestMessage = 4000;
 
 const runInput = z.object({
   at: fields.at.describe(
-    "A thread, or the checkpoint that is its head: the run is refused if that isn't the head any more.",
+    "A thread, or the checkpoint that is its head: the run is refused if that isn't the head any more. With an input, name the head: the same call, sent again, then doesn't run again.",
   ),
   graph: z.string().optional().describe("The graph of the config. Default: the only one there is."),
   input: z

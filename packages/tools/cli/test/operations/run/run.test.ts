@@ -25,6 +25,18 @@ describe.each(savers)("run on %s", (name, open) => {
   const log = async (id: string) => (await trip(saver).getState(on(id))).values.log;
   const nodesOf = ({ nodes }: Ran) => nodes.map(({ node, state }) => `${node} ${state}`);
 
+  test("an input that names its head runs once, however often it is sent, also at the same time", async () => {
+    const id = `sent again ${name}`;
+    await run(id, { input: hello, create: true });
+    const checkpoint = await head(id);
+    const send = async () => await run(id, { checkpoint, input: hello });
+    const both = await Promise.allSettled([send(), send()]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    await expect(send()).rejects.toMatchObject({ code: "CHECKPOINT_CONFLICT" });
+    const { messages } = (await trip(saver).getState(on(id))).values;
+    expect(messages.filter((message) => message.getType() === "human")).toHaveLength(2);
+  });
+
   test("to an interrupt, and with its answer to the end; events come meanwhile", async () => {
     const id = `${hostileId} ${name}`;
     const events: RunEvent[] = [];
