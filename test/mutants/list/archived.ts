@@ -9,7 +9,7 @@ export const archivedMutants: readonly Mutant[] = [
     find: "      await refuseEvicted(storage.tier, threadId);\n",
     replace: "",
     tests: ["test/archived/writers.test.ts"],
-    name: "memory > an import from an official saver",
+    name: "memory an import from an official saver",
   },
   {
     id: "av24",
@@ -19,7 +19,7 @@ export const archivedMutants: readonly Mutant[] = [
     find: "    await refuseEvicted(to.tier, threadId);\n",
     replace: "",
     tests: ["test/archived/writers.test.ts"],
-    name: "memory > a move",
+    name: "memory a move",
   },
   {
     id: "av25",
@@ -49,7 +49,7 @@ export const archivedMutants: readonly Mutant[] = [
     find: "    if (head !== undefined) throw threadExists(threadId, head);\n    if",
     replace: "    if",
     tests: ["test/archived/writers.test.ts"],
-    name: "memory > a copy to it",
+    name: "memory a copy to it",
   },
   {
     id: "av28",
@@ -59,7 +59,7 @@ export const archivedMutants: readonly Mutant[] = [
     find: "  if (await isArchivedElsewhere(tier, sourceId)) await refuseEvicted(tier, sourceId);\n",
     replace: "",
     tests: ["test/archived/writers.test.ts"],
-    name: "memory > a copy of it",
+    name: "memory a copy of it",
   },
   {
     id: "av29",
@@ -69,7 +69,7 @@ export const archivedMutants: readonly Mutant[] = [
     find: "      if (isImport) await refuseEvicted(this.tier, at.threadId);\n",
     replace: "",
     tests: ["test/archived/writers.test.ts"],
-    name: "memory > a put without a read",
+    name: "memory a put without a read",
   },
   {
     id: "av30",
@@ -109,7 +109,7 @@ export const archivedMutants: readonly Mutant[] = [
     find: "if (head !== undefined && checkpoint === undefined)",
     replace: "if (false)",
     tests: ["test/archived/writers.test.ts"],
-    name: "memory > metadata",
+    name: "memory metadata",
   },
   {
     id: "av34",
@@ -129,7 +129,7 @@ export const archivedMutants: readonly Mutant[] = [
     find: "if (!isOther(life, await lifeIn(place, threadId))) same.push(place);",
     replace: "same.push(place);",
     tests: ["packages/tools/cli/test/operations/verify/otherLives.test.ts"],
-    name: "plain > a wrong archive",
+    name: "plain a wrong archive",
   },
   {
     id: "av36",
@@ -159,7 +159,7 @@ export const archivedMutants: readonly Mutant[] = [
     find: "record.lostTo === undefined && isOwn(record)",
     replace: "record.lostTo === undefined",
     tests: ["packages/tools/cli/test/operations/verify/otherLives.test.ts"],
-    name: "plain > another conversation",
+    name: "plain another conversation",
   },
   {
     id: "av38",
