@@ -119,7 +119,7 @@ export const archivedMutants: readonly Mutant[] = [
     find: "isOtherLife(main, view) ?",
     replace: "false ?",
     tests: ["packages/tools/cli/test/operations/verify/otherLives.test.ts"],
-    name: "the id begun anew",
+    name: "plain a wrong archive",
   },
   {
     id: "av35",

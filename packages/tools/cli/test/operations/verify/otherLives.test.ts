@@ -54,6 +54,7 @@ async function mended(saver: TierSaver) {
     advice: results.map(({ action }) => action).join("\n"),
     meaning: findings.map(({ meaning }) => meaning).join("\n"),
     target: findings[0]?.target,
+    targets: findings.flatMap(({ target }) => target ?? []),
     left,
   };
 }
@@ -66,8 +67,9 @@ describe.each(Object.keys(kinds) as Kind[])("%s", (kind) => {
     const wrong = new TieredSaver({ warm, cold: bob.cold });
     const before = [await held(warm), await held(bob.cold)];
     await expect(say(wrong, "alice3", kind)).rejects.toMatchObject({ code: "EVICTED" });
-    const { found, outcomes, advice } = await mended(wrong);
+    const { found, outcomes, advice, targets } = await mended(wrong);
     expect(found).toContain("wrong-head error head");
+    expect(targets).toEqual([]);
     expect(outcomes.every((outcome) => outcome === "impossible")).toBe(true);
     expect(advice).toContain("Name the archive that it was archived to");
     expect([await held(warm), await held(bob.cold)]).toEqual(before);
