@@ -1,3 +1,4 @@
+// long file: what an append and a projection share is the state after the last event
 import {
   CorruptionError,
   EvictedError,

@@ -54,6 +54,7 @@ async function mended(saver: TierSaver) {
     advice: results.map(({ action }) => action).join("\n"),
     meaning: findings.map(({ meaning }) => meaning).join("\n"),
     target: findings[0]?.target,
+    targets: findings.flatMap(({ target }) => target ?? []),
     left,
   };
 }
@@ -66,8 +67,9 @@ describe.each(Object.keys(kinds) as Kind[])("%s", (kind) => {
     const wrong = new TieredSaver({ warm, cold: bob.cold });
     const before = [await held(warm), await held(bob.cold)];
     await expect(say(wrong, "alice3", kind)).rejects.toMatchObject({ code: "EVICTED" });
-    const { found, outcomes, advice } = await mended(wrong);
+    const { found, outcomes, advice, targets } = await mended(wrong);
     expect(found).toContain("wrong-head error head");
+    expect(targets).toEqual([]);
     expect(outcomes.every((outcome) => outcome === "impossible")).toBe(true);
     expect(advice).toContain("Name the archive that it was archived to");
     expect([await held(warm), await held(bob.cold)]).toEqual(before);
@@ -160,6 +162,9 @@ test("a deletion with a wrong archive deletes nothing, and says why; with the ri
   expect([await held(warm), await held(bob.cold)]).toEqual(before);
   const right = await new TieredSaver({ warm, cold }).deleteThreads({ threadIds: ["ada"] });
   expect(right).toMatchObject({ complete: true, threads: [{ verified: true }] });
+  // If the right one is lost for good: without an archive.
+  const { warm: other } = await archived("carol");
+  expect((await new TierSaver(other).deleteThreads({ threadIds: ["ada"] })).complete).toBe(true);
 });
 
 test("a database restored to before a thread that the archive has, and the id begun anew: each way out is one", async () => {
@@ -243,6 +248,20 @@ test("an archive that was set back to an older backup: the head is set back to w
   await expect(say(open(), "three")).rejects.toMatchObject({ code: "EVICTED" });
   expect((await mended(open())).outcomes).toEqual(["done"]);
   expect(await say(open(), "again")).toEqual(["one", "1 read", "again", "3 read"]);
+});
+
+test("a head that was set to an older checkpoint stays while the archive isn't open", async () => {
+  const { warm, cold } = await archived("alice");
+  await say(new TieredSaver({ warm, cold }), "alice3");
+  const newest = await headOf(warm);
+  const { checkpoint, revision } = await warm.read(root);
+  const heads = [{ namespace: "", to: checkpoint!.record.parentId }];
+  await warm.remove({ threadId: "ada", revision, checkpoints: [], dropBlobs: [], replaceBlobs: [], heads });
+  const { found, outcomes, advice } = await mended(new TierSaver(warm));
+  expect([found, outcomes]).toEqual([["wrong-head warning head"], ["impossible"]]);
+  expect(advice).toContain("Open the storage together with the archive");
+  expect((await mended(new TieredSaver({ warm, cold }))).outcomes).toEqual(["done"]);
+  expect(await headOf(warm)).toBe(newest);
 });
 
 test("the row of a head that is lost after a part was archived: the newest that is there becomes the head", async () => {
