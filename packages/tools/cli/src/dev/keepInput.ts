@@ -8,6 +8,7 @@ import type { StoredThreads } from "./storedThreads.ts";
  */
 export async function keepInput(
   { getGraph }: LoadedApi,
+  stored: StoredThreads,
   { run_id, thread_id, kwargs }: ApiRun,
 ): Promise<void> {
   const { input, command, config, context, temporary } = kwargs ?? {};
