@@ -24,6 +24,7 @@ export { ttlOf, type ItemTtl } from "./items/ttl.ts";
 export { isLogged, keepsWorkspaces } from "./contract/workspaces.ts";
 export { News, type NewsWire } from "./contract/news.ts";
 export { configOf, validId } from "./saver/address.ts";
+export { RunsUnderWay } from "./saver/runsUnderWay.ts";
 export { answerWithin, endsWithin } from "./contract/answerWithin.ts";
 export { eitherSignal, signalWithin } from "./contract/eitherSignal.ts";
 export { inParallel } from "./contract/inParallel.ts";

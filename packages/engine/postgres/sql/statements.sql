@@ -81,7 +81,14 @@ select revision from at
 select :schema.evict_1($1::bytea, $2::bigint) as done
 
 -- name: deleteThread
-select :schema.delete_thread_1($1::bytea)
+-- A thread that isn't here gets a tombstone, too: a run may have read that, and not have written anything yet. The function is called after
+-- the row was inserted, and sees it, as it is volatile. $2 is the original of a long id.
+with unknown as (
+  insert into :schema.threads (key, long_id, revision, written_at)
+  values ($1::bytea, $2::bytea, 0, date_trunc('minute', now()))
+  on conflict (key) do nothing returning key
+)
+select :schema.delete_thread_1($1::bytea) from (select count(*) from unknown) as inserted
 
 -- name: deleteUnchanged
 -- Deletes a thread if it is still at a revision. The row is locked first: who writes to the thread waits, and is late then.

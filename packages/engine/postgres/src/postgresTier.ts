@@ -535,7 +535,7 @@ export class PostgresTier
   }
 
   async deleteThread(threadId: string): Promise<void> {
-    await this.#run(this.#sql.deleteThread, [keyOf(threadId)], threadId);
+    await this.#run(this.#sql.deleteThread, [keyOf(threadId), longIdOf(threadId) ?? null], threadId);
   }
 
   async deleteUnchanged(threadId: string, revision: number): Promise<boolean> {

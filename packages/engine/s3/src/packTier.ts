@@ -221,7 +221,10 @@ export class PackTier
     );
   }
 
-  /** Writes the tombstone first, then deletes the packs. If the process dies in between, the next call or {@link sweep} finishes. */
+  /**
+   * Writes the tombstone first, then deletes the packs. If the process dies in between, the next call or {@link sweep} finishes. A thread that
+   * isn't here gets one, too: a run may have read that, and not have stored anything yet.
+   */
   async deleteThread(threadId: string): Promise<void> {
     await this.#calls.run("deleteThread", threadId, () => this.#delete(threadId));
   }
@@ -237,11 +240,11 @@ export class PackTier
       ({ head, ...view }): Change<"changed" | "unknown" | "deleted"> => {
         const { tags = [] } = head;
         if (only !== undefined && head.revision !== only) return { result: "changed" };
-        if (head.revision === 0 && tags.length === 0) return { result: "unknown" };
+        const result = head.revision === 0 && tags.length === 0 ? "unknown" : "deleted";
         const { writes, blobs } = view;
         const left = head.packs.length + head.heads.size + writes.size + blobs.size + tags.length;
         const isDone = head.deleted && left === 0;
-        return { result: "deleted", ...(isDone ? {} : { next: emptied({ ...view, head }, "deleted") }) };
+        return { result, ...(isDone ? {} : { next: emptied({ ...view, head }, "deleted") }) };
       },
       { headOnly: true },
     );

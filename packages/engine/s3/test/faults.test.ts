@@ -133,7 +133,7 @@ describe.each(["S3", "a folder"] as const)("%s", (kind) => {
     const left = ["other/000000000001-0123456789abcdef-0123456789ab.pack", "thread-2/000000000001-0-0.pack"];
     for (const key of left) await store.put(key, Buffer.from("left by a process that died"));
     await tier.deleteThread("other");
-    expect(await tier.peek({ threadId: "other", namespace: "" })).toMatchObject({ revision: 0 });
+    expect(await tier.peek({ threadId: "other", namespace: "" })).toMatchObject({ head: undefined });
     expect(await keysAt(place)).not.toContain(left[0]);
     expect(await keysAt(place)).toContain(left[1]);
     expect((await open(place).read({ threadId: "thread", namespace: "" })).head).toBe("b");

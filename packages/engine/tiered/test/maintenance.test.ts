@@ -1,4 +1,4 @@
-import { MemoryTier, StratigraphError, type Tier } from "@stratigraph/core";
+import { MemoryTier, StratigraphError, type MaintenanceReport, type Tier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -29,6 +29,11 @@ function opened(
 
 async function fill(saver: TieredSaver, threadId: string, count: number): Promise<void> {
   for (let n = 1; n <= count; n += 1) await put(saver, threadId, n, text(`${threadId} ${n}`));
+}
+
+/** The steps without sweeps: a hot tier that was told of a deletion has a tombstone to sweep. */
+function unswept({ steps }: MaintenanceReport): MaintenanceReport["steps"] {
+  return steps.filter(({ what }) => what !== "sweep");
 }
 
 function later(ms: number): void {
@@ -130,7 +135,7 @@ test("deleteArchivedAfter: an archived thread that is continued meanwhile stays"
   expect(await valueOf(saver, "t")).toBe(text("t 3"));
   await put(saver, "t", 4, text("four"));
   for (const hold of holds) hold.release();
-  expect((await maintaining).steps).toEqual([{ what: "delete", threadId: "t", done: false }]);
+  expect(unswept(await maintaining)).toEqual([{ what: "delete", threadId: "t", done: false }]);
   expect(await stepsOf(saver, "t")).toEqual([4, 3, 2, 1]);
 });
 
@@ -145,7 +150,7 @@ describe("deleteAfter with a cold tier", () => {
     later(8 * day);
     expect((await saver.maintain()).steps).toMatchObject([{ what: "archive", done: true }]);
     later(89 * day);
-    expect((await saver.maintain()).steps).toEqual([]);
+    expect(unswept(await saver.maintain())).toEqual([]);
     expect(await valueOf(saver, "t")).toBe(text("t 3"));
     // Reading brought it back into the warm tier: it is in use, and archived again later.
     later(8 * day);
@@ -172,7 +177,7 @@ describe("deleteAfter with a cold tier", () => {
     expect(await valueOf(saver, "t")).toBe(text("t 3"));
     await put(saver, "t", 4, text("four"));
     hold.release();
-    expect((await maintaining).steps).toEqual([{ what: "delete", threadId: "t", done: false }]);
+    expect(unswept(await maintaining)).toEqual([{ what: "delete", threadId: "t", done: false }]);
     expect(await stepsOf(saver, "t")).toEqual([4, 3, 2, 1]);
   });
 

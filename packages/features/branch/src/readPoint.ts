@@ -1,6 +1,6 @@
 import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { EvictedError, NotFoundError, type TierSaver } from "@stratigraph/core";
-import { settledHead, validId, type DecodedBody } from "@stratigraph/core/internal";
+import { RunsUnderWay, settledHead, validId, type DecodedBody } from "@stratigraph/core/internal";
 import type { Address, StoredCheckpoint } from "@stratigraph/core/tier";
 
 /** A checkpoint of a thread. */
@@ -36,6 +36,7 @@ export async function readPoint(saver: TierSaver, point: Point): Promise<ReadPoi
   const threadId = validId("threadId", point.threadId);
   const namespace = validId("namespace", point.namespace ?? "", { empty: true });
   const wanted = point.checkpointId === undefined ? undefined : validId("checkpointId", point.checkpointId);
+  await RunsUnderWay.of(saver.tier).othersEnded({}, threadId);
   const { checkpoint, head, revision } = await settledHead(saver.tier, async () => {
     const reading = await saver.tier.read({ threadId, namespace, checkpointId: wanted });
     const checkpointId = wanted ?? reading.head;

@@ -1,6 +1,6 @@
 // long file: all that a journal does, each in a few lines
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
-import { checkOptions, trace, validId, waitMsOf } from "@stratigraph/core/internal";
+import { checkOptions, RunsUnderWay, trace, validId, waitMsOf } from "@stratigraph/core/internal";
 import { CallFront, type PlacedCall } from "./callFront.ts";
 import { authorIn } from "./calls/author.ts";
 import { CallRunner, type CallRunnerParts } from "./calls/callRunner.ts";
@@ -93,6 +93,9 @@ export class Journal extends CallFront {
 
   /** Writes what is still waiting, and declares that this process makes no more calls. The checkpointer stays open. */
   async end(): Promise<void> {
+    // Runs that were stopped may still store what they had done.
+    const runs = RunsUnderWay.of(this.checkpointer.tier);
+    for (const threadId of this.#runners.keys()) await runs.othersEnded({}, threadId)?.catch(() => undefined);
     await Promise.all([...this.#runners.values()].map(({ log }) => log.flush()));
     await this.#session.end();
   }

@@ -1,6 +1,7 @@
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
 import type { LockKeeper } from "@stratigraph/core/tier";
-import { withThread, type HeldThread } from "@stratigraph/service";
+import { createService, withThread, type HeldThread } from "@stratigraph/service";
 import { FaultyTier } from "@stratigraph/testing";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -40,6 +41,45 @@ test("one run at a time, in the order in which they came; the threads of others 
   expect(new Set(tokens).size).toBe(5);
   expect(tokens).toEqual(tokens.toSorted((a, b) => a - b));
 });
+
+test.each(["withThread", "service.run"])(
+  "%s ends once a stopped run has stored what it had done",
+  async (by) => {
+    const [one, two] = twoProcesses();
+    const door = one.tier as FaultyTier;
+    const hold = door.hold("append");
+    const stop = new AbortController();
+    const config = { configurable: { thread_id: "t", checkpoint_ns: "" } };
+    const stopped = async (): Promise<never> => {
+      void one.put(
+        { ...config, signal: stop.signal },
+        emptyCheckpoint(),
+        { source: "input", step: -1, parents: {} },
+        {},
+      );
+      await hold.reached;
+      stop.abort();
+      throw new Error("stopped");
+    };
+    const running =
+      by === "withThread" ? withThread(one, "t", stopped) : createService(one).run("t", stopped);
+    const seen: unknown[] = [];
+    const next = running.catch(async () => seen.push((await two.getTuple(config))?.checkpoint.id));
+    const waiting =
+      by === "withThread"
+        ? withThread(two, "t", async () => (await two.getTuple(config))?.checkpoint.id)
+        : undefined;
+    await hold.reached;
+    for (let n = 0; n < 5; n += 1) await turn();
+    expect(seen).toEqual([]);
+    hold.release();
+    await next;
+    const head = (await two.tier.peek({ threadId: "t", namespace: "" })).head;
+    expect(head).toBeDefined();
+    expect(seen).toEqual([head]);
+    if (waiting !== undefined) expect(await waiting).toBe(head);
+  },
+);
 
 test("across processes too; who waits too long is told who has the thread, and since when", async () => {
   const [one, two] = twoProcesses();

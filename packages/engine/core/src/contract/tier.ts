@@ -322,7 +322,7 @@ export interface Tier {
   /** Drops records, writes and blobs, but keeps the heads. False, and nothing is done, if the thread isn't at `revision`. */
   evict(threadId: string, revision: number): Promise<boolean>;
 
-  /** Deletes everything, heads too. Leaves a tombstone, so that late writes don't bring the thread back. */
+  /** Deletes everything, heads too. Leaves a tombstone, also of a thread that isn't there, so that late writes don't bring it back. */
   deleteThread(threadId: string): Promise<void>;
 
   /** Creates what the storage needs, such as tables and folders. Safe to repeat, and from many processes at once. */

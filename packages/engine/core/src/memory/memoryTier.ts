@@ -412,8 +412,8 @@ export class MemoryTier
   }
 
   async deleteThread(threadId: string): Promise<void> {
-    const thread = this.#threads.get(threadId);
-    if (thread === undefined) return;
+    // One that isn't there gets a tombstone, too: a run may have read that, and not have stored anything yet.
+    const thread = this.#open(threadId);
     const revision = thread.revision + 1;
     this.#threads.set(threadId, {
       ...emptyThread(),

@@ -1,4 +1,5 @@
 import { isReserved, reservedNamespaces } from "../contract/reservedNamespaces.ts";
+import { RunsUnderWay } from "../saver/runsUnderWay.ts";
 import { rewindMark } from "./rewindMark.ts";
 import {
   type CheckpointRecord,
@@ -38,6 +39,7 @@ export interface Outline {
 
 /** The outline of a thread: one round trip if the tier can, otherwise a listing of the whole thread without values. */
 export async function outlineOf(tier: Tier, threadId: string, rootId?: string): Promise<Outline> {
+  await RunsUnderWay.of(tier).othersEnded({}, threadId);
   const found = forksThreads(tier) ? await tier.outline(threadId, rootId) : undefined;
   if (found !== undefined) {
     const listed = new Map<string, Promise<Nodes>>();

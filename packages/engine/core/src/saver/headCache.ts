@@ -1,6 +1,7 @@
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import type { CachedParent, ParentCache } from "./parentCache.ts";
 import { namespaceKey } from "../contract/keys.ts";
+import { nextTurn } from "./nextTurn.ts";
 import { remembering } from "./remembering.ts";
 import type {
   Address,
@@ -20,10 +21,6 @@ const remembered = 10_000;
 const longestTurnMs = 2;
 
 type DecodedValues = Map<string, { readonly hash: BlobHash; readonly value: unknown }>;
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
 
 /** The head of a namespace, as this saver last wrote or read it. */
 interface Head {

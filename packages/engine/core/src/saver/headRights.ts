@@ -32,6 +32,9 @@ export class HeadRights {
   readonly #outside = remembering<string>(remembered);
   /** Answers that named a checkpoint only as a parent. They permit a copy of its child, but no continuation from the parent. */
   readonly #parents = remembering<string>(remembered);
+  /** By namespace, the run that read it last. */
+  readonly #readers = remembering<WeakRef<AbortSignal>>(remembered);
+  readonly #read = new WeakMap<AbortSignal, Set<string>>();
   /** The namespaces that runs read or put checkpoints in. */
   readonly #namespaces = new WeakMap<object, Set<string>>();
 
@@ -68,6 +71,12 @@ export class HeadRights {
       answers.set(key, head ?? none);
       this.#byRun.set(run, answers);
     }
+    const { signal } = config;
+    if (signal !== undefined) {
+      const namespace = namespaceKey(at);
+      this.#readers.set(namespace, new WeakRef(signal));
+      this.#read.set(signal, (this.#read.get(signal) ?? new Set()).add(namespace));
+    }
     // Answers to a run also count outside it, because LangGraph reads subgraphs with configs of several shapes.
     this.#outside.set(key, head ?? none);
   }
@@ -93,6 +102,7 @@ export class HeadRights {
     parentId: string | undefined,
     source: unknown,
   ): readonly string[] | "any" {
+    if (this.#isOvertaken(config, at)) return [];
     const key = addressKey(at, parentId ?? none);
     const run = runOf(config);
     const answers = run === undefined ? undefined : this.#byRun.get(run);
@@ -100,5 +110,18 @@ export class HeadRights {
     if (parentId === undefined) return head === undefined ? "any" : [head].filter((id) => id !== none);
     const beside = run === undefined && source === "fork" ? this.#parents.get(key) : undefined;
     return [parentId, head, beside].filter((id) => id !== undefined && id !== none) as string[];
+  }
+
+  /**
+   * Whether a run was stopped, and another one has read the namespace since. That one goes on from what it read, and has waited for what the
+   * stopped run was storing: what comes still later must not take the head from it.
+   */
+  #isOvertaken({ signal }: RunnableConfig, at: Namespace): boolean {
+    if (signal?.aborted !== true) return false;
+    const namespace = namespaceKey(at);
+    const reader = this.#readers.get(namespace);
+    return (
+      reader !== undefined && reader.deref() !== signal && this.#read.get(signal)?.has(namespace) === true
+    );
   }
 }

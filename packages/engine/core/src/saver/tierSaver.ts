@@ -28,6 +28,7 @@ import {
 import { checkDeltaOptions, checkListOptions, checkWrites, checkedIds, checkedPut } from "./arguments.ts";
 import { BestEffort, type LooseReadings } from "./bestEffort.ts";
 import { checkOptions } from "../contract/checkOptions.ts";
+import { endsWithin } from "../contract/answerWithin.ts";
 import { checkTier } from "../contract/checkTier.ts";
 import {
   CheckpointCoder,
@@ -95,6 +96,7 @@ import { checkPruneOptions, type PruneOptions } from "../operations/pruneOptions
 import { reencrypt, type ReencryptOptions, type ReencryptReport } from "../operations/reencrypt.ts";
 import { matches, metadataTerms } from "../encode/metadataTerms.ts";
 import { runIdOf } from "./runIdOf.ts";
+import { RunsUnderWay } from "./runsUnderWay.ts";
 import { withRunMetadata } from "./runMetadata.ts";
 import type { ReadThrough } from "./readThrough.ts";
 import { StoredWaits, patienceOf, type StoredOptions } from "./storedWaits.ts";
@@ -149,6 +151,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #lineage: Lineage;
   readonly #bestEffort: BestEffort;
   readonly #waits: StoredWaits;
+  readonly #runs: RunsUnderWay;
   readonly #writers = new Writers();
   #ended: Promise<void> | undefined;
   readonly #retention: ResolvedRetention;
@@ -180,6 +183,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#known = new KnownThreads(tier, this.coder, this.#tags, this.stateVersions);
     this.#lineage = new Lineage(tier, this.coder);
     this.#bestEffort = new BestEffort(tier, this.coder, resolved.bestEffort);
+    this.#runs = RunsUnderWay.of(tier);
     this.#waits = new StoredWaits(tier, (at) => this.#known.parents.get(at) !== undefined);
     checkRetention(tier, options);
     this.#retention = resolved.retention;
@@ -292,13 +296,14 @@ export class TierSaver extends BaseCheckpointSaver {
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const about = aboutConfig(config);
     beginsRun(about.threadId, about.namespace);
-    return await operation("getTuple", about, async (notes) => {
+    const reading = operation("getTuple", about, async (notes) => {
       const tuple = await this.#getTuple(config, notes);
       if (notes === undefined) return tuple;
       notes.checkpointId = tuple?.checkpoint.id;
       if (tuple === undefined) notes.outcome = "none";
       return tuple;
     });
+    return await this.#runs.reads(config, about.threadId, reading);
   }
 
   /**
@@ -334,6 +339,7 @@ export class TierSaver extends BaseCheckpointSaver {
       const root = { threadId: query.threadId, namespace: "" };
       await this.#brought(root, await this.tier.peek(root));
     }
+    if (query.threadId !== undefined) await this.#runs.othersEnded(config, query.threadId);
     let found = 0;
     const series: Series = new Map();
     const readings: LooseReadings = new Map();
@@ -360,9 +366,11 @@ export class TierSaver extends BaseCheckpointSaver {
     metadata: CheckpointMetadata,
     newVersions?: ChannelVersions,
   ): Promise<RunnableConfig> {
-    return await operation("put", aboutConfig(config), (notes) =>
+    const about = aboutConfig(config);
+    const storing = operation("put", about, (notes) =>
       this.#put(config, checkpoint, metadata, newVersions, notes),
     );
+    return await this.#runs.stores(config, about.threadId, storing);
   }
 
   async #put(
@@ -380,6 +388,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#rights.used(config, at);
     this.#lineage.puts(at, parentId, checkpoint, metadata);
     try {
+      this.#runs.refuseLate(config, at.threadId);
       const runId = runIdOf(config, metadata);
       const stateVersion = this.stateVersions.current;
       const put = { checkpoint, metadata: stored, newVersions, runId, stateVersion };
@@ -409,9 +418,11 @@ export class TierSaver extends BaseCheckpointSaver {
     taskId: string,
     taskPath = "",
   ): Promise<void> {
-    await operation("putWrites", aboutConfig(config), (notes) =>
+    const about = aboutConfig(config);
+    const storing = operation("putWrites", about, (notes) =>
       this.#putWrites(config, writes, taskId, taskPath, notes),
     );
+    await this.#runs.stores(config, about.threadId, storing);
   }
 
   async #putWrites(
@@ -453,6 +464,7 @@ export class TierSaver extends BaseCheckpointSaver {
           );
     const tags = this.#tags.named(config);
     try {
+      this.#runs.refuseLate(config, at.threadId);
       const write = { at, continues: true, branches: false };
       const storing = this.#known.write(config, write, async ({ seen }) => {
         const tagging = this.#tags.ensure(at.threadId, tags, false);
@@ -509,6 +521,7 @@ export class TierSaver extends BaseCheckpointSaver {
     await operation("deleteThread", { threadId }, async () => {
       const id = validThreadId("threadId", threadId);
       await this.tier.deleteThread(id);
+      this.#runs.deleted(id);
       this.#known.forget(id);
     });
   }
@@ -581,13 +594,14 @@ export class TierSaver extends BaseCheckpointSaver {
     if (maybeThreadOf(config)["thread_id"] === undefined)
       return Object.fromEntries(channels.map((channel) => [channel, { writes: [] }]));
     const at = addressOf(config);
-    return await operation("getDeltaChannelHistory", at, () =>
+    const reading = operation("getDeltaChannelHistory", at, () =>
       settledHead(this.tier, () =>
         deltaChannelHistory(this.tier, this.coder, this.stateVersions, at, channels, (of) =>
           this.#known.parents.find(of, () => {}),
         ),
       ),
     );
+    return await this.#runs.reads(config, at.threadId, reading);
   }
 
   /**
@@ -597,7 +611,10 @@ export class TierSaver extends BaseCheckpointSaver {
   async copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
     const source = validId("sourceThreadId", sourceThreadId);
     const target = validId("targetThreadId", targetThreadId);
-    await operation("copyThread", { threadId: target }, () => copyThread(this.tier, source, target));
+    await operation("copyThread", { threadId: target }, async () => {
+      await this.#runs.othersEnded({}, source);
+      await copyThread(this.tier, source, target);
+    });
   }
 
   /**
@@ -609,6 +626,8 @@ export class TierSaver extends BaseCheckpointSaver {
   async deleteForRuns(runIds: readonly string[]): Promise<void> {
     const ids = checkedIds("runIds", runIds);
     await operation("deleteForRuns", {}, async () => {
+      // A run that was stopped may still store checkpoints.
+      await this.#runs.othersEnded({});
       for (const threadId of await removeRuns(this.tier, this.coder, ids)) this.#known.forget(threadId);
     });
   }
@@ -623,6 +642,7 @@ export class TierSaver extends BaseCheckpointSaver {
     checkPruneOptions(options);
     for (const threadId of checkedIds("threadIds", threadIds))
       await operation("prune", { threadId }, async () => {
+        await this.#runs.othersEnded({}, threadId);
         await prune(this.tier, this.coder, threadId, options);
         this.#known.forget(threadId);
       });
@@ -676,7 +696,10 @@ export class TierSaver extends BaseCheckpointSaver {
       throw new NotFoundError("promote needs the checkpoint_id to make the head.", { ...at });
     }
     const { checkpointId } = at;
-    return await operation("promote", at, () => promote(this.tier, this.coder, { ...at, checkpointId }));
+    return await operation("promote", at, async () => {
+      await this.#runs.othersEnded({}, at.threadId);
+      return await promote(this.tier, this.coder, { ...at, checkpointId });
+    });
   }
 
   /**
@@ -724,6 +747,9 @@ export class TierSaver extends BaseCheckpointSaver {
   async #end(): Promise<void> {
     // Await only if there is something to stop: otherwise the tier must refuse calls as soon as end() is called.
     if (this.#running.size > 0) await stopAll(this.#running, longestStopMs);
+    const ended = this.#runs.othersEnded({});
+    // What can't be stored in time is refused, as are the next calls of runs that weren't stopped.
+    if (ended !== undefined) await endsWithin(longestStopMs, () => ended).catch(() => undefined);
     if (this.#bestEffort.isWriting) await this.#bestEffort.flush(longestStopMs);
     await this.#readThrough?.close();
     await this.tier.end?.();
@@ -732,6 +758,8 @@ export class TierSaver extends BaseCheckpointSaver {
   async #getTuple(config: RunnableConfig, notes: Notes | undefined): Promise<CheckpointTuple | undefined> {
     if (maybeThreadOf(config)["thread_id"] === undefined) return undefined;
     const at = addressOf(config);
+    const others = this.#runs.othersEnded(config, at.threadId);
+    if (others !== undefined) await others;
     this.#rights.used(config, at);
     this.#readThrough?.met(at.threadId);
     const latest = this.#known.latest(at.threadId);

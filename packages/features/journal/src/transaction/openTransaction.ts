@@ -1,6 +1,7 @@
 import { merge, promote, type MergeableGraph, type Strategies } from "@stratigraph/branch";
 import { advance } from "@stratigraph/branch/internal";
 import { StratigraphError } from "@stratigraph/core";
+import { RunsUnderWay } from "@stratigraph/core/internal";
 import type { JournalParts } from "../parts.ts";
 import { compensate, describedCall } from "./compensate.ts";
 import { TransactionConflictError } from "./errors.ts";
@@ -66,6 +67,7 @@ export class OpenTransaction {
   /** Remembers the transaction's current state, to return to it. */
   async savepoint(): Promise<Savepoint> {
     const { checkpointer } = this.#parts;
+    await RunsUnderWay.of(checkpointer.tier).othersEnded({}, this.threadId);
     const { head } = await checkpointer.tier.peek({ threadId: this.threadId, namespace: "" });
     const since = await this.#record.position();
     const checkpointId = head!;

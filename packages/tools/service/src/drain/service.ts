@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tier } from "@stratigraph/core";
+import { RunsUnderWay } from "@stratigraph/core/internal";
 import type { RunControl } from "@langchain/langgraph";
 import { DrainingError } from "../errors.ts";
 import type { ServedSaver } from "../servedSaver.ts";
@@ -66,6 +67,10 @@ export class Service {
       if (isDrained(error)) throw new DrainingError(threadId, true, error);
       throw error;
     } finally {
+      // A run that was stopped has ended when it has stored what it had done.
+      await RunsUnderWay.of(this.#saver.tier)
+        .allEnded(threadId)
+        ?.catch(() => undefined);
       run.end();
     }
   }

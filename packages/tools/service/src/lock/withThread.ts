@@ -1,5 +1,12 @@
 import { InvalidAddressError, InvalidOptionError, type Tier } from "@stratigraph/core";
-import { eitherSignal, keepsLocks, LockTurns, signalWithin, sleep } from "@stratigraph/core/internal";
+import {
+  eitherSignal,
+  keepsLocks,
+  LockTurns,
+  RunsUnderWay,
+  signalWithin,
+  sleep,
+} from "@stratigraph/core/internal";
 import type { LockState } from "@stratigraph/core/tier";
 import { ThreadBusyError } from "../errors.ts";
 import type { ServedSaver } from "../servedSaver.ts";
@@ -75,6 +82,10 @@ export async function withThread<T>(
       try {
         return await work({ threadId, token: state.token, signal: held.signal });
       } finally {
+        // LangGraph rejects a run that was stopped before it has stored what the run had done. Whoever gets the lock reads all of it.
+        await RunsUnderWay.of(tier)
+          .allEnded(threadId)
+          ?.catch(() => undefined);
         held.release();
       }
     } finally {

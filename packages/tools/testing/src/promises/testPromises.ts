@@ -5,6 +5,7 @@ import { deltaLineTests } from "./deltaLineTests.ts";
 import { raceTests } from "./raceTests.ts";
 import { reservedTests } from "./reservedTests.ts";
 import { statusTests } from "./statusTests.ts";
+import { stoppedRunTests } from "./stoppedRunTests.ts";
 import { storedTests } from "./storedTests.ts";
 import { valueAtCallTests } from "./valueAtCallTests.ts";
 
@@ -29,6 +30,7 @@ export const testPromises = (name: string, setup: GraphSetup, options: PromiseSu
     "records of its own": reservedTests,
     "tool calls": callsTests,
     "waiting for a checkpoint": storedTests,
+    "stopped runs": stoppedRunTests,
     status: statusTests,
   };
   registerGroups(`${name}: promises`, setup, groups, options);

@@ -54,6 +54,20 @@ export function deleteThreadTests(context: TierContext): void {
       await expectGone(threadId);
     });
 
+    test("who read a thread before it began is late once it was deleted, and who reads it then isn't", async () => {
+      const { tier } = context;
+      for (const threadId of [context.thread(), `${"long".repeat(200)} ${context.thread()}`]) {
+        const { revision: seen } = await tier.peek({ threadId, namespace: "" });
+        await tier.deleteThread(threadId);
+        await thrown(tier.append(put(threadId, "c1", { seen })), "THREAD_DELETED");
+        await thrown(tier.appendWrites(batch(at(threadId, "c1"), "task", { seen })), "THREAD_DELETED");
+        await expectGone(threadId);
+        const { revision: now } = await tier.peek({ threadId, namespace: "" });
+        expect((await tier.append(put(threadId, "c1", { seen: now }))).heads[0]!.moved).toBe(true);
+        expect(await listedIds(tier, { threadId })).toEqual(["c1"]);
+      }
+    });
+
     test("a late append is refused: with a parent, without one, as a branch, as an import", async () => {
       const { tier } = context;
       const { threadId, seen } = await deleted();

@@ -1,0 +1,172 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { answerWithin } from "../contract/answerWithin.ts";
+import { StratigraphError, ThreadDeletedError } from "../contract/errors.ts";
+import type { Tier } from "../contract/tier.ts";
+import { nextTurn } from "./nextTurn.ts";
+import { remembering } from "./remembering.ts";
+
+/** For how many threads it is remembered which runs read them. An entry is about 200 bytes. */
+const remembered = 20_000;
+/** How many runs are remembered of a thread. */
+const mostRuns = 16;
+/** How long runs that have ended are waited for: a put takes less by default, repetitions included. Milliseconds. */
+const longestMs = 30_000;
+
+/** A call that a run makes: it reads, or stores something. */
+interface Call {
+  readonly run: object;
+  /** Resolves when the call has ended and, if its run has, too, the run had time to make the next one. */
+  readonly gone: Promise<void>;
+}
+
+/**
+ * What the runs of this process do with the threads of a tier. When a run is stopped, or something of it can't be stored, LangGraph rejects
+ * `invoke` at once, and goes on storing what the run had done, one checkpoint after another. Whoever reads the thread then has to wait for
+ * that: he would go on from an older checkpoint, and lose the race for the head against a run that has ended as far as anybody can see.
+ *
+ * Only runs that have ended are waited for. A run under way is another writer, and of two writers one wins.
+ */
+export class RunsUnderWay {
+  readonly #tier: string;
+  readonly #calls = new Map<string, Set<Call>>();
+  readonly #failed = new WeakSet<object>();
+  /** By thread, the signals of runs that read it: those that fire between two calls of their run. */
+  readonly #signals = remembering<readonly WeakRef<AbortSignal>[]>(remembered);
+  /** Threads that were deleted here. */
+  readonly #deleted = remembering<true>(remembered);
+  /** By run, the threads that were deleted since it began. */
+  readonly #late = new WeakMap<object, Set<string>>();
+
+  private constructor(tier: string) {
+    this.#tier = tier;
+  }
+
+  /** Savers of one tier share it, because an application may make one for each request. */
+  static of(tier: Tier): RunsUnderWay {
+    let runs = runsOf.get(tier);
+    if (runs === undefined) runsOf.set(tier, (runs = new RunsUnderWay(tier.name)));
+    return runs;
+  }
+
+  /** Notes a call that stores something. @returns what settles with it, for the caller to await */
+  stores<T>(config: RunnableConfig, threadId: string | undefined, stored: Promise<T>): Promise<T> {
+    if (threadId !== undefined) this.#began(runIn(config), threadId, stored);
+    return stored;
+  }
+
+  /** As {@link stores}, for a call that reads. What is read outside runs isn't noted. */
+  reads<T>(config: RunnableConfig, threadId: string | undefined, read: Promise<T>): Promise<T> {
+    const { signal } = threadId === undefined ? {} : config;
+    if (threadId === undefined || signal === undefined) return read;
+    // A run that was stopped before it reads began before the deletion.
+    if (!signal.aborted) this.#deleted.delete(threadId);
+    else if (this.#deleted.get(threadId) === true) this.#isLateFor(signal, threadId);
+    this.#began(signal, threadId, read);
+    const signals = this.#signals.get(threadId) ?? [];
+    if (!signals.some((ref) => ref.deref() === signal))
+      this.#signals.set(threadId, [...signals.slice(1 - mostRuns), new WeakRef(signal)]);
+    return read;
+  }
+
+  /**
+   * Waits until runs that were stopped, or failed, make no more calls. Undefined if there is nothing to wait for. A run that has ended itself
+   * waits for none, so that no two wait for each other.
+   * @param threadId default: all threads
+   * @throws StratigraphError "UNAVAILABLE" if that takes too long
+   */
+  othersEnded(config: RunnableConfig, threadId?: string): Promise<void> | undefined {
+    const run = runIn(config);
+    const ids = threadId === undefined ? [...this.#calls.keys()] : [threadId];
+    return this.#wait(threadId, () => (this.#hasEnded(run) ? [] : ids.flatMap((id) => this.#ofEnded(id))));
+  }
+
+  /**
+   * Waits until all calls under way have ended, and further ones of runs that have ended. Undefined if there are none.
+   * @throws StratigraphError "UNAVAILABLE" if that takes too long
+   */
+  allEnded(threadId: string): Promise<void> | undefined {
+    const first = [...(this.#calls.get(threadId) ?? [])].map(({ gone }) => gone);
+    return this.#wait(threadId, () => [...first.splice(0), ...this.#ofEnded(threadId)]);
+  }
+
+  /** Notes the deletion of a thread, which has ended. */
+  deleted(threadId: string): void {
+    this.#deleted.set(threadId, true);
+    for (const { run } of this.#calls.get(threadId) ?? []) this.#isLateFor(run, threadId);
+    for (const ref of this.#signals.get(threadId) ?? []) this.#isLateFor(ref.deref() ?? {}, threadId);
+  }
+
+  /**
+   * Refuses what a run would store in a thread that was deleted since the run began. The tier refuses it, too, if the run read the thread
+   * before: a run that began before and reads afterwards can be told from a new one only here.
+   * @throws ThreadDeletedError
+   */
+  refuseLate(config: RunnableConfig, threadId: string): void {
+    if (this.#late.get(runIn(config))?.has(threadId) === true) throw new ThreadDeletedError(threadId);
+  }
+
+  #isLateFor(run: object, threadId: string): void {
+    const late = this.#late.get(run) ?? new Set();
+    this.#late.set(run, late.add(threadId));
+  }
+
+  #began(run: object, threadId: string, ends: Promise<unknown>): void {
+    const calls = this.#calls.get(threadId) ?? new Set<Call>();
+    if (calls.size === 0) this.#calls.set(threadId, calls);
+    const gone = async (): Promise<void> => {
+      await ends.catch(() => this.#failed.add(run));
+      if (this.#hasEnded(run)) await nextTurn();
+      calls.delete(call);
+      if (calls.size === 0 && this.#calls.get(threadId) === calls) this.#calls.delete(threadId);
+    };
+    const call: Call = { run, gone: gone() };
+    calls.add(call);
+  }
+
+  #wait(threadId: string | undefined, waiting: () => readonly Promise<void>[]): Promise<void> | undefined {
+    const first = waiting();
+    if (first.length === 0) return undefined;
+    const ended = async (): Promise<void> => {
+      for (let left = first; left.length > 0; left = waiting()) await Promise.all(left);
+    };
+    return answerWithin(longestMs, ended, () => notEnded(this.#tier, threadId));
+  }
+
+  /** The calls under way of runs that have ended. A run that was stopped since somebody looked may be about to make one. */
+  #ofEnded(threadId: string): Promise<void>[] {
+    const signals = this.#signals.get(threadId) ?? [];
+    for (const ref of signals) {
+      const signal = ref.deref();
+      if (signal?.aborted === true) this.#began(signal, threadId, Promise.resolve());
+    }
+    const live = signals.filter((ref) => ref.deref()?.aborted === false);
+    if (live.length === 0) this.#signals.delete(threadId);
+    else if (live.length < signals.length) this.#signals.set(threadId, live);
+    return [...(this.#calls.get(threadId) ?? [])]
+      .filter(({ run }) => this.#hasEnded(run))
+      .map(({ gone }) => gone);
+  }
+
+  #hasEnded(run: object): boolean {
+    return (run as Partial<AbortSignal>).aborted === true || this.#failed.has(run);
+  }
+}
+
+const runsOf = new WeakMap<Tier, RunsUnderWay>();
+
+/**
+ * What stands for a run, here: its signal, as every run has its own, while an application may give one `control` to several. Outside runs
+ * the config, which LangGraph's updateState uses for all its calls.
+ */
+function runIn(config: RunnableConfig): object {
+  return config.signal ?? config;
+}
+
+function notEnded(tier: string, threadId: string | undefined): StratigraphError {
+  return new StratigraphError(
+    "UNAVAILABLE",
+    `${threadId === undefined ? "A thread" : `Thread ${JSON.stringify(threadId)}`}: a run that was stopped, or failed, still stores what it had done, and ${tier} hasn't answered ` +
+      `for ${longestMs} ms. What the thread is can't be told before. Repeat the call.`,
+    { tier, threadId, timeoutMs: longestMs },
+  );
+}
