@@ -1,26 +1,47 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { LoadedApi } from "./langgraphApi.ts";
-import type { Ops } from "./internals.ts";
+import type { ApiRun, BegunRun, Ops } from "./internals.ts";
+import { keepInput } from "./keepInput.ts";
 import type { OpsFile } from "./opsFile.ts";
+import type { RunsUnderWay } from "./runsUnderWay.ts";
 import { refuseClear, type Unawaited } from "./standIn.ts";
 import type { StoredThreads } from "./storedThreads.ts";
 
 /** LangGraph's threads and runs, which look into the storage before they say that there is no such thread. */
 export function durableOps(
-  { FileSystemOps, abortRun, logger }: LoadedApi,
+  api: LoadedApi,
   file: OpsFile,
   stored: StoredThreads,
   unawaited: Unawaited,
+  underWay: RunsUnderWay,
 ): Ops {
+  const { FileSystemOps, abortRun, logger } = api;
   const plain = new FileSystemOps(file);
   const ops = new FileSystemOps(file);
+  /** Threads whose run was just rolled back. */
+  const rolledBack = new Set<string>();
   for (const name of ["get", "put", "patch"] as const) findFirst(ops.threads, name, stored);
+  for (const name of ["get", "list"] as const) stoppedFirst(ops.threads.state, name, underWay);
   Object.assign(ops.threads, {
     search: async function* (...[options, auth]: Parameters<Ops["threads"]["search"]>) {
-      await stored.search(options);
-      yield* plain.threads.search(options, auth);
+      const sure = await stored.search(options);
+      let found: Found[];
+      do {
+        found = [];
+        for await (const each of plain.threads.search(options, auth)) found.push(each);
+      } while (
+        await stored.forgetDeleted(
+          unsure(
+            found.map(({ thread }) => thread.thread_id),
+            sure,
+          ),
+        )
+      );
+      yield* found;
     },
     count: async (...[options, auth]: Parameters<Ops["threads"]["count"]>) => {
-      await stored.search({ ...options, limit: Infinity });
+      const sure = await stored.search({ ...options, limit: Infinity });
+      await stored.forgetDeleted(unsure(Object.keys(file.data.threads), sure));
       return await plain.threads.count(options, auth);
     },
     delete: async (...[threadId, auth]: Parameters<Ops["threads"]["delete"]>) => {
@@ -30,13 +51,14 @@ export function durableOps(
       );
       try {
         await stored.find(threadId);
-        const ofThread = Object.values(runs).filter(({ thread_id }) => thread_id === threadId);
-        const deleted = await plain.threads.delete(threadId, auth);
-        stored.forget(threadId);
-        // What they still write would be refused.
-        for (const { run_id, status } of ofThread) if (status === "running") abortRun(run_id);
-        await unawaited.ended(threadId);
-        return deleted;
+        return await stored.removing(threadId, async () => {
+          const ofThread = Object.values(runs).filter(({ thread_id }) => thread_id === threadId);
+          const deleted = await plain.threads.delete(threadId, auth);
+          // What they still write is refused.
+          for (const { run_id, status } of ofThread) if (status === "running") abortRun(run_id);
+          await unawaited.ended(threadId);
+          return deleted;
+        });
       } catch (error) {
         if (!isTemporary) throw error;
         // Nobody asked for this deletion but the worker at the end of the run. An error would end the worker.
@@ -45,8 +67,15 @@ export function durableOps(
       }
     },
     // A run may end after its thread was deleted. LangGraph's own error would end the worker, which takes no further runs.
-    setStatus: async (...[threadId, ended]: Parameters<Ops["threads"]["setStatus"]>) =>
-      threadId in file.data.threads ? await plain.threads.setStatus(threadId, ended) : undefined,
+    setStatus: async (...[threadId, ended]: Parameters<Ops["threads"]["setStatus"]>) => {
+      if (!(threadId in file.data.threads)) return;
+      const isRolledBack = rolledBack.delete(threadId);
+      await plain.threads.setStatus(threadId, isRolledBack ? {} : ended);
+      if (isRolledBack) await stored.find(threadId).catch((error: unknown) => logger.error(String(error)));
+      // What its worker still does, such as calling a webhook, nobody waits for.
+      const [runId] = underWay.of(threadId);
+      if (runId !== undefined) underWay.ended(runId);
+    },
     copy: async (...[threadId, auth]: Parameters<Ops["threads"]["copy"]>) => {
       await stored.find(threadId);
       const copied = await plain.threads.copy(threadId, auth);
@@ -54,26 +83,97 @@ export function durableOps(
       return copied;
     },
   });
-  const { put, delete: remove } = ops.runs;
+  const { put, delete: remove, cancel } = ops.runs;
+
+  /** As if the run had never been. */
+  async function rollBack({ run_id, thread_id }: ApiRun): Promise<void> {
+    await stored.removeRun(thread_id, run_id);
+    await file.with(({ runs }) => delete runs[run_id]);
+    rolledBack.add(thread_id);
+  }
+  async function keep(run: ApiRun): Promise<void> {
+    try {
+      await underWay.inPlaceOf(run.run_id, () => keepInput(api, stored, run));
+    } catch (error) {
+      logger.error(
+        `The input of run ${run.run_id}, which was stopped, isn't in its thread: ${String(error)}`,
+      );
+    }
+  }
+  /** Whether a run would have begun by now, if workers looked more often. */
+  const isDue = (run: ApiRun): boolean =>
+    run.status === "pending" &&
+    run.created_at <= new Date() &&
+    (run.multitask_strategy !== "enqueue" ||
+      !Object.values(file.data.runs).some(
+        ({ thread_id, status, created_at, run_id }) =>
+          thread_id === run.thread_id &&
+          run_id !== run.run_id &&
+          (status === "running" || (status === "pending" && created_at <= run.created_at)),
+      ));
+
   Object.assign(ops.runs, {
     next: async function* () {
-      for await (const begun of plain.runs.next()) {
-        // A run that began must never be taken for one that waits: it would be given its input twice after a kill.
-        await file.flush().catch((error: unknown) => logger.error(String(error)));
-        yield begun;
+      for await (const begun of plain.runs.next() as AsyncGenerator<BegunRun>) {
+        const { run, signal } = begun;
+        underWay.began(run, signal);
+        try {
+          await underWay.changed(run.thread_id);
+          // A run that began must never be taken for one that waits: it would be given its input twice after a kill.
+          await file.flush().catch((error: unknown) => logger.error(String(error)));
+          // It may have been deleted meanwhile.
+          if (run.run_id in file.data.runs) yield begun;
+        } finally {
+          underWay.ended(run.run_id);
+        }
       }
     },
-    setStatus: async (...[runId, status]: Parameters<Ops["runs"]["setStatus"]>) =>
-      runId in file.data.runs ? await plain.runs.setStatus(runId, status) : undefined,
+    cancel: async (...args: Parameters<Ops["runs"]["cancel"]>) => {
+      const [, runIds, { action }] = args;
+      const due = runIds.flatMap((runId) => {
+        const run = file.data.runs[runId];
+        return run !== undefined && action !== "rollback" && isDue(run) ? [run] : [];
+      });
+      await cancel.apply(ops.runs, args);
+      // What a person said stays, whether a worker had taken it up or not.
+      for (const run of due)
+        if (run.status === "interrupted")
+          await underWay.changing(run.thread_id, async () => {
+            const others = underWay.of(run.thread_id);
+            await underWay.stopped(others);
+            if (run.run_id in file.data.runs && others.every((each) => !underWay.has(each))) await keep(run);
+          });
+      await underWay.stopped(runIds);
+    },
+    setStatus: async (...[runId, status]: Parameters<Ops["runs"]["setStatus"]>) => {
+      const stopped = await underWay.settled(runId);
+      const run = file.data.runs[runId];
+      if (run === undefined) return;
+      if (stopped === "rollback") {
+        try {
+          return await rollBack(run);
+        } catch (error) {
+          logger.error(`Run ${runId} isn't rolled back: ${String(error)}`);
+        }
+      }
+      if (stopped !== undefined && status === "interrupted") await keep(run);
+      return await plain.runs.setStatus(runId, status);
+    },
     put: async (...args: Parameters<Ops["runs"]["put"]>) => {
       const { threadId } = args[3];
       if (threadId !== undefined) await stored.find(threadId);
       return await put.apply(ops.runs, args);
     },
     delete: async (...args: Parameters<Ops["runs"]["delete"]>) => {
-      const deleted = await remove.apply(ops.runs, args);
-      await unawaited.ended(args[0]);
-      return deleted;
+      const [runId] = args;
+      const threadId = file.data.runs[runId]?.thread_id;
+      const deleting = async (): Promise<unknown> => {
+        const deleted = await remove.apply(ops.runs, args);
+        abortRun(runId);
+        await unawaited.ended(runId);
+        return deleted;
+      };
+      return threadId === undefined ? await deleting() : await stored.removing(threadId, deleting);
     },
   });
   ops.assistants.delete = async (assistantId, deletesThreads, auth) => {
@@ -91,12 +191,33 @@ export function durableOps(
   return ops;
 }
 
+type Found = Awaited<ReturnType<ReturnType<Ops["threads"]["search"]>["next"]>>["value"];
+
+function unsure(threadIds: readonly string[], sure: ReadonlySet<string>): string[] {
+  return threadIds.filter((threadId) => !sure.has(threadId));
+}
+
 function findFirst(threads: Ops["threads"], name: "get" | "put" | "patch", stored: StoredThreads): void {
   const method = threads[name].bind(threads) as (threadId: string, ...rest: unknown[]) => Promise<unknown>;
   Object.assign(threads, {
     [name]: async (threadId: string, ...rest: unknown[]) => {
       await stored.find(threadId);
       return await method(threadId, ...rest);
+    },
+  });
+}
+
+/** Whoever stops a run and looks at once sees what it left. */
+function stoppedFirst(state: Ops["threads"]["state"], name: "get" | "list", underWay: RunsUnderWay): void {
+  const method = state[name].bind(state) as (config: RunnableConfig, ...rest: unknown[]) => Promise<unknown>;
+  Object.assign(state, {
+    [name]: async (config: RunnableConfig, ...rest: unknown[]) => {
+      const threadId: unknown = config.configurable?.["thread_id"];
+      if (typeof threadId === "string") {
+        await underWay.stopped(underWay.of(threadId));
+        await underWay.changed(threadId);
+      }
+      return await method(config, ...rest);
     },
   });
 }

@@ -22,7 +22,10 @@ export interface ApiRun {
     readonly temporary?: boolean;
     readonly input?: unknown;
     readonly command?: unknown;
+    readonly context?: unknown;
+    readonly config?: { readonly configurable?: Record<string, unknown>; readonly metadata?: object };
   };
+  readonly multitask_strategy?: string;
   readonly created_at: Date;
   updated_at: Date;
 }
@@ -34,6 +37,20 @@ export interface OpsData {
   assistants: Record<string, unknown>;
   assistant_versions: unknown[];
   retry_counter: Record<string, number>;
+  /** The threads of which the storage was seen to have checkpoints: if it has none any more, somebody deleted them. Ours. */
+  in_storage: Record<string, true>;
+}
+
+/** A run that a worker gets. */
+export interface BegunRun {
+  readonly run: ApiRun;
+  readonly signal: AbortSignal;
+}
+
+/** What is used of a compiled graph. */
+export interface Graph {
+  getState(config: object): Promise<{ readonly next: readonly string[] }>;
+  invoke(input: unknown, config: object): Promise<unknown>;
 }
 
 /** Where the server keeps that. */
@@ -73,7 +90,7 @@ export interface ThreadSearch {
 /** How the server reads and writes threads, runs and assistants. */
 export interface Ops {
   readonly threads: {
-    search(options: ThreadSearch, auth: Auth): AsyncGenerator<unknown>;
+    search(options: ThreadSearch, auth: Auth): AsyncGenerator<{ readonly thread: ApiThread }>;
     count(options: ThreadSearch, auth: Auth): Promise<number>;
     get(threadId: string, auth: Auth): Promise<ApiThread>;
     put(threadId: string, options: unknown, auth: Auth): Promise<ApiThread>;
@@ -83,13 +100,14 @@ export interface Ops {
     setStatus(threadId: string, ended: unknown): Promise<unknown>;
     readonly state: {
       get: (config: object, options: object, auth: Auth) => Promise<ApiState>;
+      list: (config: object, options: object, auth: Auth) => Promise<readonly ApiState[]>;
     };
   };
   readonly assistants: {
     delete(assistantId: string, deleteThreads: boolean, auth: Auth): Promise<unknown>;
   };
   readonly runs: {
-    next(): AsyncGenerator<unknown>;
+    next(): AsyncGenerator<BegunRun | undefined>;
     put(
       runId: string,
       assistantId: string,
@@ -99,6 +117,12 @@ export interface Ops {
     ): Promise<unknown>;
     delete(runId: string, threadId: string | undefined, auth: Auth): Promise<unknown>;
     setStatus(runId: string, status: string): Promise<unknown>;
+    cancel(
+      threadId: string | undefined,
+      runIds: readonly string[],
+      options: { readonly action?: "interrupt" | "rollback" },
+      auth: Auth,
+    ): Promise<unknown>;
     readonly threads: Ops["threads"];
   };
   truncate(flags: Readonly<Record<string, boolean | undefined>>): unknown;

@@ -3,7 +3,7 @@ import { createRequire, register } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { StratigraphError } from "@stratigraph/core";
-import type { GraphStorage, Logger, Ops, OpsData, Persistence, StartOptions } from "./internals.ts";
+import type { Graph, GraphStorage, Logger, Ops, OpsData, Persistence, StartOptions } from "./internals.ts";
 
 /**
  * The versions of @langchain/langgraph-api that the tests run. What `dev` replaces is no public interface of that package, so another version
@@ -33,6 +33,7 @@ export interface LoadedApi {
   readonly store: GraphStorage;
   readonly FileSystemOps: new (data: Persistence) => Ops;
   readonly abortRun: (runId: string) => void;
+  readonly getGraph: (graphId: string, config: object | undefined, options: object) => Promise<Graph>;
   readonly serialize: (data: OpsData) => string;
   readonly deserialize: (text: string) => Promise<OpsData>;
   readonly logger: Logger;
@@ -85,13 +86,14 @@ async function prepare(packageJson: string, firstGraph: string): Promise<void> {
 async function load(folder: string): Promise<LoadedApi> {
   const module = async <T>(path: string): Promise<T> =>
     (await import(pathToFileURL(join(folder, "dist", `${path}.mjs`)).href)) as T;
-  const [server, checkpoint, store, ops, persist, logging] = await Promise.all([
+  const [server, checkpoint, store, ops, graphs, persist, logging] = await Promise.all([
     module<Pick<LoadedApi, "startServer"> & { StartServerSchema: { parse(value: unknown): StartOptions } }>(
       "server",
     ),
     module<Pick<LoadedApi, "checkpointer">>("storage/checkpoint"),
     module<Pick<LoadedApi, "store">>("storage/store"),
     module<Pick<LoadedApi, "FileSystemOps"> & { StreamManager: Streams }>("storage/ops"),
+    module<Pick<LoadedApi, "getGraph">>("graph/load"),
     module<Pick<LoadedApi, "serialize" | "deserialize">>("storage/persist"),
     module<Pick<LoadedApi, "logger">>("logging"),
   ]);
@@ -102,6 +104,7 @@ async function load(folder: string): Promise<LoadedApi> {
     store: store.store,
     FileSystemOps: ops.FileSystemOps,
     abortRun: (runId) => ops.StreamManager.getControl(runId)?.abort("interrupt"),
+    getGraph: graphs.getGraph,
     serialize: persist.serialize,
     deserialize: persist.deserialize,
     logger: logging.logger,

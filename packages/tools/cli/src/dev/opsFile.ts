@@ -27,12 +27,14 @@ export class OpsFile implements Persistence {
   static async open(folder: string, api: LoadedApi): Promise<OpsFile> {
     const file = join(folder, ".langgraph_api", ".langgraphjs_ops.json");
     await mkdir(dirname(file), { recursive: true });
-    const data = (await read(file, api)) ?? {
+    const data: OpsData = {
       runs: {},
       threads: {},
       assistants: {},
       assistant_versions: [],
       retry_counter: {},
+      in_storage: {},
+      ...(await read(file, api)),
     };
     endCutOffRuns(data);
     return new OpsFile(file, data, api);

@@ -3,6 +3,7 @@ import { StratigraphError } from "@stratigraph/core";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import type { GraphStorage } from "./internals.ts";
+import type { RunsUnderWay } from "./runsUnderWay.ts";
 
 type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
 
@@ -35,32 +36,47 @@ export class Unawaited {
  * those that the server alone calls. Checkpoints have the graph's name and the metadata of the run, as LangGraph's own server stores them, and
  * threads have the tag `graph_id`.
  */
-export function useSaver(checkpointer: GraphStorage, saver: TierSaver, unawaited: Unawaited): void {
+export function useSaver(
+  checkpointer: GraphStorage,
+  saver: TierSaver,
+  unawaited: Unawaited,
+  runs: RunsUnderWay,
+  written: (threadId: string) => void,
+): void {
   const tag = tagger(saver);
+  const deleted = async (threadId: string): Promise<void> => {
+    const closed = runs.close(runs.of(threadId));
+    await runs.changing(threadId, async () => {
+      await closed;
+      await saver.deleteThread(threadId);
+      tag.forget(threadId);
+    });
+  };
   replace(checkpointer, saver, {
     ...opening,
-    put: async (
+    getTuple: (config: RunnableConfig) => runs.call(config, () => saver.getTuple(config)),
+    put: (
       config: RunnableConfig,
       checkpoint: Parameters<TierSaver["put"]>[1],
       metadata: CheckpointMetadata,
       newVersions: Parameters<TierSaver["put"]>[3],
-    ) => {
-      const stored = await saver.put(
-        config,
-        checkpoint,
-        { ...runMetadata(config), ...metadata } as CheckpointMetadata,
-        newVersions,
-      );
-      await tag(config);
-      return stored;
-    },
-    delete: (threadId: string, runId: string | null) => {
-      if (runId === null || runId === undefined)
-        unawaited.began(
-          threadId,
-          saver.deleteThread(threadId).then(() => tag.forget(threadId)),
+    ) =>
+      runs.call(config, async () => {
+        const stored = await saver.put(
+          config,
+          checkpoint,
+          { ...runMetadata(config), ...metadata } as CheckpointMetadata,
+          newVersions,
         );
-      else unawaited.began(runId, saver.deleteForRuns([runId]));
+        written(stored.configurable!["thread_id"] as string);
+        await tag(config);
+        return stored;
+      }),
+    putWrites: (...args: Parameters<TierSaver["putWrites"]>) =>
+      runs.call(args[0], () => saver.putWrites(...args)),
+    delete: (threadId: string, runId: string | null) => {
+      if (runId === null || runId === undefined) unawaited.began(threadId, deleted(threadId));
+      else unawaited.began(runId, removeRun(saver, runs, runId));
     },
     copy: (from: string, to: string) => unawaited.began(to, copy(saver, from, to)),
     clear: refuseClear,
@@ -100,6 +116,12 @@ function replace(object: GraphStorage, by: object, own: Methods): void {
     });
   for (const [name, value] of Object.entries(own))
     Object.defineProperty(object, name, { configurable: true, writable: true, value });
+}
+
+/** Removes what a run stored. One that is under way stores nothing afterwards. */
+async function removeRun(saver: TierSaver, runs: RunsUnderWay, runId: string): Promise<void> {
+  await runs.close([runId]);
+  await saver.deleteForRuns([runId]);
 }
 
 async function copy(saver: TierSaver, from: string, to: string): Promise<void> {

@@ -9,6 +9,7 @@ import type { StartOptions } from "./internals.ts";
 import type { LangGraphApi, LoadedApi } from "./langgraphApi.ts";
 import type { LangGraphJson } from "./langgraphJson.ts";
 import { OpsFile } from "./opsFile.ts";
+import { RunsUnderWay } from "./runsUnderWay.ts";
 import { StoredThreads } from "./storedThreads.ts";
 import { Unawaited, useSaver, useStore } from "./standIn.ts";
 
@@ -66,12 +67,13 @@ export async function startDev({
   logToStderr(loaded, quiet);
   const options = optionsOf(loaded, json, { port, host, nWorkers: workers });
   const unawaited = new Unawaited();
-  useSaver(loaded.checkpointer, saver, unawaited);
-  const keepsItems = useOurStore(loaded, saver);
+  const underWay = new RunsUnderWay();
   const file = await OpsFile.open(json.folder, loaded);
   const names = graphs.map(([name]) => name);
   const stored = new StoredThreads(saver, file, new loaded.FileSystemOps(file), names, loaded.logger);
-  const ops = durableOps(loaded, file, stored, unawaited);
+  useSaver(loaded.checkpointer, saver, unawaited, underWay, (threadId) => stored.isStored(threadId));
+  const keepsItems = useOurStore(loaded, saver);
+  const ops = durableOps(loaded, file, stored, unawaited, underWay);
   const rest = (): void => {
     // LangGraph's workers ask for runs for ever. This one they wait for, and it keeps no process alive.
     ops.runs.next = async function* () {

@@ -32,6 +32,8 @@ export class StoredThreads {
   /** The revisions that were last looked at. A question, an answer and an error come without a new head. */
   readonly #seen = new Map<string, number>();
   readonly #looking = new Map<string, Promise<void>>();
+  /** Threads of which checkpoints are being removed, perhaps all. What is still there isn't looked at. */
+  readonly #removing = new Set<string>();
 
   constructor(saver: TierSaver, file: OpsFile, ops: Ops, graphs: readonly string[], logger: Logger) {
     this.#saver = saver;
@@ -44,10 +46,34 @@ export class StoredThreads {
   /** Learns what the storage has of a thread. */
   async find(threadId: string): Promise<void> {
     if (!isUuid(threadId)) return;
+    const couldBeDeleted = this.#couldBeDeleted(threadId);
     const { head, revision } = await this.#saver.tier.peek({ threadId, namespace: "" });
     if (head !== undefined) await this.#look(threadId, revision);
     else if (this.#file.data.threads[threadId] === undefined) await this.#bringOver(threadId);
-    else await this.#forgetDeleted(threadId);
+    else if (couldBeDeleted && this.#couldBeDeleted(threadId)) await this.#forgetDeleted(threadId);
+  }
+
+  /**
+   * Looks whether threads were deleted by others, and forgets them.
+   * @returns whether some were
+   */
+  async forgetDeleted(threadIds: readonly string[]): Promise<boolean> {
+    const asked = threadIds.filter((threadId) => this.#couldBeDeleted(threadId));
+    for (let n = 0; n < asked.length; n += together)
+      await Promise.all(
+        asked.slice(n, n + together).map((threadId) => this.#tryAlone(threadId, () => this.find(threadId))),
+      );
+    return asked.some((threadId) => this.#file.data.threads[threadId] === undefined);
+  }
+
+  /** A thread has checkpoints in the storage. If it has none later, it was deleted, also while this server is down. */
+  isStored(threadId: string): void {
+    if (threadId in this.#file.data.threads) this.#file.data.in_storage[threadId] = true;
+  }
+
+  #couldBeDeleted(threadId: string): boolean {
+    const { in_storage, runs } = this.#file.data;
+    return in_storage[threadId] === true && !this.#removing.has(threadId) && !isInFlight(runs, threadId);
   }
 
   /** A thread that `readThrough` finds elsewhere is here once it was read. */
@@ -57,19 +83,52 @@ export class StoredThreads {
     await this.#look(threadId, (await this.#saver.tier.peek({ threadId, namespace: "" })).revision);
   }
 
-  /** Learns of the threads that a search may find. */
-  async search({ ids, metadata, status, values, offset = 0, limit = 10 }: ThreadSearch): Promise<void> {
+  /** The run that wrote a thread's head. */
+  async lastRun(threadId: string): Promise<string | undefined> {
+    return (await this.#saver.tier.read({ threadId, namespace: "" })).checkpoint?.record.runId;
+  }
+
+  /**
+   * Learns of the threads that a search may find.
+   * @returns those that are in the storage for sure
+   */
+  async search({
+    ids,
+    metadata,
+    status,
+    values,
+    offset = 0,
+    limit = 10,
+  }: ThreadSearch): Promise<ReadonlySet<string>> {
     if (ids !== undefined && ids.length > 0) {
       for (const id of ids) await this.find(id);
-      return;
+      return new Set(ids);
     }
     const isFiltered = [metadata, status, values].some((filter) => filter !== undefined && filter !== null);
-    await this.#list(isFiltered ? mostListed : offset + limit);
+    return await this.#list(isFiltered ? mostListed : offset + limit);
   }
 
   /** A thread was deleted: its id may begin anew. */
   forget(threadId: string): void {
     this.#seen.delete(threadId);
+    delete this.#file.data.in_storage[threadId];
+  }
+
+  /** Removes checkpoints of a thread. If none is left, that isn't taken for a deletion by others. */
+  async removing<T>(threadId: string, work: () => Promise<T>): Promise<T> {
+    this.#removing.add(threadId);
+    try {
+      await this.#looking.get(threadId)?.catch(() => undefined);
+      return await work();
+    } finally {
+      this.#removing.delete(threadId);
+      this.forget(threadId);
+    }
+  }
+
+  /** Removes what a run has stored. */
+  async removeRun(threadId: string, runId: string): Promise<void> {
+    await this.removing(threadId, () => this.#saver.deleteForRuns([runId]));
   }
 
   /** Deletes a thread that the server doesn't know any more. */
@@ -79,10 +138,10 @@ export class StoredThreads {
   }
 
   /** Learns of the most recently written threads, until enough were found. */
-  async #list(enough: number): Promise<void> {
-    let found = 0;
+  async #list(enough: number): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
     let cursor: string | undefined;
-    for (let listed = 0; listed < mostListed && found < enough; listed += pageSize) {
+    for (let listed = 0; listed < mostListed && found.size < enough; listed += pageSize) {
       const page = await this.#saver.listThreads({
         limit: pageSize,
         ...(cursor === undefined ? {} : { cursor }),
@@ -90,18 +149,21 @@ export class StoredThreads {
       const threads = page.threads.filter(({ threadId, head }) => isUuid(threadId) && head !== undefined);
       for (let n = 0; n < threads.length; n += together)
         await Promise.all(
-          threads.slice(n, n + together).map(({ threadId, revision }) => this.#tryLook(threadId, revision)),
+          threads
+            .slice(n, n + together)
+            .map(({ threadId, revision }) => this.#tryAlone(threadId, () => this.#look(threadId, revision))),
         );
-      found += threads.length;
+      for (const { threadId } of threads) found.add(threadId);
       cursor = page.cursor;
-      if (cursor === undefined) return;
+      if (cursor === undefined) break;
     }
+    return found;
   }
 
   /** One thread that can't be read doesn't hide the others. */
-  async #tryLook(threadId: string, revision: number): Promise<void> {
+  async #tryAlone(threadId: string, look: () => Promise<void>): Promise<void> {
     try {
-      await this.#look(threadId, revision);
+      await look();
     } catch (error) {
       this.#logger.warn(`Thread ${threadId} isn't listed, it can't be read: ${String(error)}`);
     }
@@ -111,6 +173,7 @@ export class StoredThreads {
     const { runs, threads } = this.#file.data;
     const isKnown = threads[threadId] !== undefined;
     // A run that is under way tells the server itself how it ends.
+    if (this.#removing.has(threadId)) return;
     if (isKnown && (this.#seen.get(threadId) === revision || isInFlight(runs, threadId))) return;
     const looking =
       this.#looking.get(threadId) ??
@@ -135,6 +198,7 @@ export class StoredThreads {
       thread.interrupts = Object.fromEntries(asked.map(({ id, interrupts }) => [id, interrupts]));
     });
     this.#seen.set(threadId, revision);
+    this.isStored(threadId);
   }
 
   async #add(threadId: string): Promise<void> {
@@ -172,7 +236,7 @@ export class StoredThreads {
 
   /** A thread that had checkpoints and has none any more was deleted by another process. */
   async #forgetDeleted(threadId: string): Promise<void> {
-    if (!this.#seen.delete(threadId) || isInFlight(this.#file.data.runs, threadId)) return;
+    this.forget(threadId);
     await this.#file.with(({ runs, threads }) => {
       delete threads[threadId];
       for (const { run_id, thread_id } of Object.values(runs))

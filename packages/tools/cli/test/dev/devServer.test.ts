@@ -15,6 +15,7 @@ import { findLangGraphApi } from "../../src/dev/langgraphApi.ts";
 import { readLangGraphJson } from "../../src/dev/langgraphJson.ts";
 import { OpsFile } from "../../src/dev/opsFile.ts";
 import { Unawaited } from "../../src/dev/standIn.ts";
+import { RunsUnderWay } from "../../src/dev/runsUnderWay.ts";
 import { startDev, type RunningDev } from "../../src/dev/startDev.ts";
 import { StoredThreads } from "../../src/dev/storedThreads.ts";
 import { clientOf, DevProject } from "./support/devProject.ts";
@@ -48,12 +49,37 @@ afterAll(async () => {
     else process.env[name] = env[name];
 });
 
-/** Deletes nothing while it is told so, and can't read one thread. */
+/** Deletes nothing while it is told so, can't read one thread, and lets the first call of one kind of a thread wait. */
 class StubbornSaver extends MemorySaver {
   refuses = false;
   unreadable: string | undefined;
+  #held: { readonly name: string; readonly thread: string; begun: boolean; until: Promise<void> } | undefined;
+
+  /** @returns lets the call go on, and whether it is waiting */
+  hold(name: "getTuple" | "put", thread: string): { release(): void; begun(): Promise<unknown> } {
+    let release!: () => void;
+    const until = new Promise<void>((resolve) => (release = resolve));
+    const held = { name, thread, begun: false, until };
+    this.#held = held;
+    return { release, begun: () => waitUntil(`the ${name}`, () => Promise.resolve(held.begun)) };
+  }
+
+  async #wait(name: string, config: RunnableConfig): Promise<void> {
+    const held = this.#held;
+    if (held === undefined || held.name !== name || config.configurable?.["thread_id"] !== held.thread)
+      return;
+    this.#held = undefined;
+    held.begun = true;
+    await held.until;
+  }
+
+  override async put(...args: Parameters<MemorySaver["put"]>) {
+    await this.#wait("put", args[0]);
+    return await super.put(...args);
+  }
 
   override async getTuple(config: RunnableConfig) {
+    await this.#wait("getTuple", config);
     if (config.configurable?.["thread_id"] === this.unreadable && this.unreadable !== undefined)
       throw new StratigraphError("CORRUPT", "unreadable");
     return await super.getTuple(config);
@@ -99,8 +125,18 @@ const ownOps = async (name: string) => {
   const file = await OpsFile.open(folder, api);
   const unawaited = new Unawaited();
   const stored = new StoredThreads(saver, file, new api.FileSystemOps(file), ["agent"], api.logger);
-  return { api, file, folder, stored, ops: durableOps(api, file, stored, unawaited) };
+  return { api, file, folder, stored, ops: durableOps(api, file, stored, unawaited, new RunsUnderWay()) };
 };
+/** Begins a run whose first call of a kind waits. */
+const heldRun = async (name: "getTuple" | "put", input: object) => {
+  const { thread_id: thread } = await client.threads.create();
+  const held = saver.hold(name, thread);
+  const { run_id } = await client.runs.create(thread, "agent", { input: input as Record<string, unknown> });
+  await held.begun();
+  return { thread, run_id, release: held.release };
+};
+const listed = async (thread: string): Promise<boolean> =>
+  (await client.threads.search({ limit: 1000 })).some(({ thread_id }) => thread_id === thread);
 const opsFile = () => join(project.folder, ".langgraph_api", ".langgraphjs_ops.json");
 
 test("runs, state, history, search, copies and deletions are those of our checkpointer, and items those of our store", async () => {
@@ -174,6 +210,115 @@ test("a run whose thread is deleted is aborted, and ends its worker in no way", 
   file.data.runs["a"] = { ...temporary, status: "success", created_at: now, updated_at: now };
   await ops.threads.delete(thread, undefined);
   await file.flush();
+});
+
+test("a stopped run has ended when what it did is stored: the next message comes after it", async () => {
+  const { thread, run_id, release } = await heldRun("put", { said: ["one"] });
+  const next = client.runs.create(thread, "agent", {
+    input: { said: ["two"] },
+    multitaskStrategy: "interrupt",
+  });
+  await waitUntil("the next run", async () => (await client.runs.list(thread)).length === 2);
+  expect(await client.runs.get(thread, run_id)).toMatchObject({ status: "running" });
+  release();
+  const { run_id: second } = await next;
+  expect(await client.runs.get(thread, run_id)).toMatchObject({ status: "interrupted" });
+  await waitUntil("its end", async () => (await client.runs.get(thread, second)).status === "success");
+  const { values, next: left } = await client.threads.getState(thread);
+  const { said } = values as { said: string[] };
+  expect(said.filter((each) => ["one", "two"].includes(each))).toEqual(["one", "two"]);
+  expect([said.slice(-3), left]).toEqual([["two", "first", "second"], []]);
+  expect(await saver.conflicts(thread)).toEqual([]);
+});
+
+test("what a stopped run was given stays, though nothing of it was stored, and no node begins; who looks meanwhile sees it", async () => {
+  const { thread, run_id, release } = await heldRun("getTuple", { said: ["one"] });
+  const cancelled = client.runs.cancel(thread, run_id);
+  const seen = cancelled.then(() => client.threads.getState(thread));
+  release();
+  expect(await seen).toMatchObject({ values: { said: ["one"] }, next: ["first"] });
+  expect(await client.runs.get(thread, run_id)).toMatchObject({ status: "interrupted" });
+  expect(await run(thread, { said: ["two"] })).toEqual({ said: ["one", "two", "first", "second"] });
+});
+
+test("a run that is stopped before a worker takes it leaves what it was given, unless it waits behind another", async () => {
+  const { ops, file } = await ownOps("pending");
+  const [threadId, other] = [randomUUID(), randomUUID()];
+  const pending = (thread_id: string, more: object = {}): string => {
+    const [run_id, at] = [randomUUID(), new Date(0)];
+    const config = { configurable: { thread_id, run_id, graph_id: "agent" }, metadata: {} };
+    const kwargs = { input: { said: ["one"] }, config };
+    const run = { run_id, thread_id, kwargs, status: "pending", created_at: at, updated_at: at, ...more };
+    file.data.runs[run_id] = run;
+    return run_id;
+  };
+  await ops.threads.put(threadId, {}, undefined);
+  await ops.runs.cancel(threadId, [pending(threadId)], {}, undefined);
+  expect(await saver.getTuple({ configurable: { thread_id: threadId } })).toMatchObject({
+    checkpoint: { channel_values: { said: ["one"] } },
+  });
+  await ops.threads.put(other, {}, undefined);
+  pending(other, { status: "running" });
+  for (const more of [{ multitask_strategy: "enqueue" }, { created_at: new Date(Date.now() + 60_000) }])
+    await ops.runs.cancel(other, [pending(other, more)], {}, undefined);
+  expect(await headOf(other)).toBeUndefined();
+  await saver.deleteThread(threadId);
+  await file.flush();
+});
+
+test("a run that is rolled back is as if it had never been", async () => {
+  const thread = await ran("one");
+  const before = await client.threads.getHistory(thread);
+  const cancelled = async (thread: string): Promise<void> => {
+    const { run_id } = await client.runs.create(thread, "agent", { input: { said: ["wait"] } });
+    await waitUntil(
+      "the second node",
+      async () => (await client.threads.getState(thread)).next[0] === "second",
+    );
+    await client.runs.cancel(thread, run_id, false, "rollback");
+    await expect(client.runs.get(thread, run_id)).rejects.toThrow("404");
+  };
+  await cancelled(thread);
+  expect(await client.threads.getHistory(thread)).toEqual(before);
+  expect(await client.threads.get(thread)).toMatchObject({ status: "idle", values: before[0]!.values });
+  // A thread of which nothing is left isn't deleted.
+  const { thread_id: empty } = await client.threads.create();
+  await cancelled(empty);
+  expect(await headOf(empty)).toBeUndefined();
+  expect(await client.threads.get(empty)).toMatchObject({ status: "idle" });
+  expect(await listed(empty)).toBe(true);
+});
+
+test("a thread that is deleted while its run reads it doesn't come back", async () => {
+  const { thread, release } = await heldRun("getTuple", { said: ["secret"] });
+  const deletion = client.threads.delete(thread);
+  await waitUntil("the deletion", async () => !(await listed(thread)));
+  release();
+  await deletion;
+  await client.threads.create({ threadId: thread });
+  expect(await run(thread, { said: ["anew"] })).toEqual({ said: ["anew", "first", "second"] });
+});
+
+test("a thread that others deleted isn't listed, nor counted, whether this server was up or down, and its values aren't kept", async () => {
+  const [up, down] = [await ran("up"), await ran("down")];
+  const { thread_id: never } = await client.threads.create({ metadata: { topic: "never run" } });
+  const count = await client.threads.count();
+  await saver.deleteThread(up);
+  expect(await client.threads.count()).toBe(count - 1);
+  const again = await ran("up");
+  await saver.deleteThread(again);
+  expect(await listed(again)).toBe(false);
+  await dev.close();
+  await saver.deleteThread(down);
+  await begin();
+  expect(await listed(down)).toBe(false);
+  expect(await client.threads.search({ metadata: { topic: "never run" } })).toMatchObject([
+    { thread_id: never },
+  ]);
+  await dev.close();
+  const text = await readFile(opsFile(), "utf8");
+  for (const thread of [up, again, down]) expect(text).not.toContain(thread);
+  await begin();
 });
 
 test("a deletion that fails is no success, and the thread is still there", async () => {
