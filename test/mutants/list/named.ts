@@ -1,3 +1,4 @@
+// long file: a list
 import type { Mutant } from "../mutant.ts";
 
 const place = "packages/features/journal/src/langgraph/place.ts";
@@ -155,8 +156,8 @@ export const namedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a Command that edits a thread whose step is under way makes the payment again",
     file: lineage,
-    find: '(source === "input" && hasInput)',
-    replace: '(source === "input" && hasInput !== null)',
+    find: 'source === "input" && hasInput ?',
+    replace: 'source === "input" && hasInput !== null ?',
     tests: stories,
   },
   {

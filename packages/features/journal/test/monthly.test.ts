@@ -1,3 +1,4 @@
+// long file: what a person would say of an answer that was lost, story by story
 import { ToolMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import {
