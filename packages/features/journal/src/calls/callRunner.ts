@@ -6,7 +6,6 @@ import {
   AmbiguousOutcomeError,
   duplicateCall,
   notDurable,
-  resultNotKept,
   sameName,
   stillRuns,
   tookLonger,
@@ -25,7 +24,7 @@ import { endingOf, isBubbleUp, isCertain, Outcomes, toldFailure } from "./outcom
 import { hasEqualArgs, namedCall, numbered } from "./namedCall.ts";
 import type { CallOutcome, PlannedCall } from "./plannedCall.ts";
 import { eventOfCall, resolveCall, type Knowledge } from "./resolve.ts";
-import type { Ending } from "./results.ts";
+import type { Ending, KeptResult } from "./results.ts";
 import type { Session } from "./session.ts";
 import { newIdempotencyKey } from "./idempotencyKey.ts";
 
@@ -194,7 +193,8 @@ export class CallRunner {
   /** Decides until the call may run, or needn't. Undefined if it may be another one. */
   async #decide(planned: FoundCall): Promise<Exclude<CallOutcome, { kind: "ran" }> | Run | undefined> {
     const { log, waitMs } = this.#parts;
-    const { request, site } = planned;
+    const { site } = planned;
+    let { request } = planned;
     const beganMs = performance.now();
     let lookMs = firstLookMs;
     let isFresh = false;
@@ -213,8 +213,14 @@ export class CallRunner {
           }
           const { interrupts } = resolution.state;
           if (interrupts !== undefined && interrupts.task === site.task) site.passOver?.(interrupts.times);
-          const result = await this.#outcomes.resultOf(resolution.state);
-          if (result === undefined) throw resultNotKept(log.threadId, resolution.state);
+          const kept = await this.#outcomes.resultOf(resolution.state);
+          const result = kept ?? (planned.needsNoResult === true ? noResult : undefined);
+          if (result === undefined) {
+            // What may run again runs again. Otherwise its result is asked for.
+            if (request.effects === "none") request = { ...request, fresh: true };
+            else await this.#outcomes.lack(resolution.state);
+            continue;
+          }
           if (!(await this.#recordReturn(planned, resolution.state))) return undefined;
           this.#outcomes.tell(planned, "replayed", 0);
           return { kind: "recorded", result };
@@ -232,7 +238,7 @@ export class CallRunner {
           isFresh = true;
           continue;
         }
-        case "ask":
+        case "ask": {
           if (!isFresh) {
             isFresh = true;
             continue;
@@ -248,8 +254,10 @@ export class CallRunner {
               ...eventOfCall(request),
               of: resolution.state.call,
             });
-          await this.#gate.settle(planned, resolution.state, resolution.died);
+          const found = await this.#gate.settle(planned, resolution.state, resolution.died);
+          if (found !== undefined) return { kind: "recorded", result: found };
           continue;
+        }
         case "run": {
           if (!allowed && planned.unjudged !== true) {
             const verdict = await this.#gate.judge(planned, resolution.approved);
@@ -401,6 +409,9 @@ function outcomeOf({ value, thrown }: Ending): CallOutcome {
   if (thrown !== undefined) throw thrown;
   return { kind: "ran", value };
 }
+
+/** Given where no result is needed. */
+const noResult: KeptResult = { kind: "value", value: undefined };
 
 /** A call whose fingerprint is known. */
 interface FoundCall extends PlannedCall {

@@ -49,6 +49,8 @@ export interface PlannedCall {
   readonly onFound?: ((call: Digest) => void) | undefined;
   /** Whether an error says that a tool rejected its arguments, and so didn't act. */
   readonly refused?: ((error: unknown) => Promise<boolean>) | undefined;
+  /** What it returned isn't needed, and needn't be kept. */
+  readonly needsNoResult?: boolean | undefined;
   /** The policy isn't asked: the call undoes what it had allowed. */
   readonly unjudged?: boolean | undefined;
 }
