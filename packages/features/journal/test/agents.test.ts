@@ -1,3 +1,4 @@
+// long file: calls of createAgent's agents, in all ways in which they are repeated
 import { HumanMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool, type StructuredTool } from "@langchain/core/tools";
 import { Command, interrupt, isGraphInterrupt } from "@langchain/langgraph";

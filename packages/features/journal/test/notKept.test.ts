@@ -1,3 +1,4 @@
+// long file: each way in which a result is lost, each place that needs it
 import { tool } from "@langchain/core/tools";
 import { Annotation, entrypoint, START, StateGraph, task } from "@langchain/langgraph";
 import { MemorySaver, type TierSaver } from "@stratigraph/core";

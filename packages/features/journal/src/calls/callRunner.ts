@@ -194,7 +194,8 @@ export class CallRunner {
   async #decide(planned: FoundCall): Promise<Exclude<CallOutcome, { kind: "ran" }> | Run | undefined> {
     const { log, waitMs } = this.#parts;
     const { site } = planned;
-    let { request } = planned;
+    const { request: asked } = planned;
+    let request = asked;
     const beganMs = performance.now();
     let lookMs = firstLookMs;
     let isFresh = false;
@@ -211,16 +212,16 @@ export class CallRunner {
             isFresh = true;
             continue;
           }
-          const { interrupts } = resolution.state;
-          if (interrupts !== undefined && interrupts.task === site.task) site.passOver?.(interrupts.times);
           const kept = await this.#outcomes.resultOf(resolution.state);
           const result = kept ?? (planned.needsNoResult === true ? noResult : undefined);
           if (result === undefined) {
             // What may run again runs again. Otherwise its result is asked for.
-            if (request.effects === "none") request = { ...request, fresh: true };
+            if (request.effects === "none") request = { ...asked, fresh: true };
             else await this.#outcomes.lack(resolution.state);
             continue;
           }
+          const { interrupts } = resolution.state;
+          if (interrupts !== undefined && interrupts.task === site.task) site.passOver?.(interrupts.times);
           if (!(await this.#recordReturn(planned, resolution.state))) return undefined;
           this.#outcomes.tell(planned, "replayed", 0);
           return { kind: "recorded", result };
