@@ -164,7 +164,7 @@ it("an answer that can't be kept either is asked for again", async () => {
   const refused = await graph.invoke(reply(stopped, { happened: true, result: longBytes }), config);
   const said = expect.stringContaining("at most 16777216 are kept");
   expect(questions(refused)).toMatchObject([{ value: { refused: said } }]);
-  const [{ value }] = questions(stopped) as [{ value: { call: string } }];
+  const { value } = questions(stopped)[0]!;
   await expect(
     journal.resolve(value.call, { threadId: "ada", happened: true, result: new Receipt() }),
   ).rejects.toMatchObject({ code: "INVALID_OPTION", data: { field: "result" } });
