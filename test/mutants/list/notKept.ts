@@ -85,8 +85,8 @@ export const notKeptMutants: readonly Mutant[] = [
     file: `${src}/callFront.ts`,
     find: 'if (!isAsked || !StratigraphError.is(error, "SERIALIZATION")) throw error;',
     replace: "if (error !== undefined) throw error;",
-    tests: [`${test}/notJson.test.ts`],
-    name: "half an emoji",
+    tests: [`${test}/agents.test.ts`],
+    name: "whose arguments aren't JSON",
   },
   {
     kind: "guard",
