@@ -37,9 +37,17 @@ const IN_EVERY_ROW = [
   "packages/features/branch/test/message.test.ts",
   "packages/features/stratigraph/test/threads.test.ts",
   "packages/features/journal/test/questions.test.ts",
-  ...["policy", "approvals", "models", "monthly", "schemas", "wanderings", "wiring"].map(
-    (name) => `packages/features/journal/test/${name}.test.ts`,
-  ),
+  ...[
+    "policy",
+    "approvals",
+    "models",
+    "monthly",
+    "notJson",
+    "notKept",
+    "schemas",
+    "wanderings",
+    "wiring",
+  ].map((name) => `packages/features/journal/test/${name}.test.ts`),
 ];
 // In the oldest row that langchain, the supervisor and the swarm ask for: createAgent, deepagents and their like.
 const OF_FAMILY = ["packages/features/journal/test/agents.test.ts", "test/family/family.test.ts"];

@@ -63,8 +63,8 @@ export const workerMutants: readonly Mutant[] = [
     kind: "guard",
     what: "what another process let run again doesn't run again",
     file: "packages/features/journal/src/calls/callRunner.ts",
-    find: "if (!isFresh) {\n            isFresh = true;\n            continue;\n          }\n          const { interrupts }",
-    replace: "const { interrupts }",
+    find: "if (!isFresh) {\n            isFresh = true;\n            continue;\n          }\n          const kept =",
+    replace: "const kept =",
     tests: ["packages/features/journal/test/trusted.test.ts"],
   },
   {

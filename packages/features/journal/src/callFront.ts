@@ -1,5 +1,5 @@
 // long file: the front of all calls
-import { InvalidOptionError } from "@stratigraph/core";
+import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
 import {
   checkCallOptions,
   checkDeclared,
@@ -33,7 +33,7 @@ import { ChainChannel } from "./langgraph/chainChannel.ts";
 import { askedId, taskOf, type Task } from "./langgraph/taskConfig.ts";
 import { wrapModel, type ModelLike } from "./langgraph/wrapModel.ts";
 import { throwAgain } from "./langgraph/throwAgain.ts";
-import { isWrapped, wrapTool, type ToolLike } from "./langgraph/wrapTool.ts";
+import { isWrapped, wrapTool, type RefusedCall, type ToolLike } from "./langgraph/wrapTool.ts";
 import type { CallOptions, ToolOptions } from "./options.ts";
 
 /** A call that plain code makes. */
@@ -91,7 +91,7 @@ export abstract class CallFront {
   /**
    * Returns the update that a node has to return along with a model's message, so that the message's calls have a place in the chain:
    * `return { messages: [message], ...journal.next(state, message) }`. For a message that a person adds, pass it to `updateState`.
-   * @throws InvalidOptionError; StratigraphError "SERIALIZATION" if the arguments of a call aren't JSON
+   * @throws InvalidOptionError
    */
   next(state: unknown, message: unknown, config?: unknown): { readonly [chainKey]?: ChainState } {
     if (typeof message !== "object" || message === null || Array.isArray(message))
@@ -105,7 +105,8 @@ export abstract class CallFront {
   /**
    * Tools whose calls go through the journal, for `createAgent`, `ToolNode` and `bindTools`. Each keeps its class, name and schema. Besides
    * what the tool throws, its `invoke` throws AmbiguousOutcomeError, StratigraphError as {@link run} does, and "NOT_WIRED" for a model's
-   * call in a graph without {@link channel} and {@link next}. A denied call returns a message with the status "error".
+   * call in a graph without {@link channel} and {@link next}. A model's call that is denied, or whose arguments aren't JSON, returns a message
+   * with the status "error".
    * @param options what a repetition of each tool's calls would do, by the tools' names:
    * `{ search: "none", pay: { effects: "once", reconcile } }`
    * @throws InvalidOptionError
@@ -140,16 +141,17 @@ export abstract class CallFront {
       this.#versions.set(tool.name, own.version ?? null);
       for (const name of [tool.name, ...former.filter((name) => options[name] === undefined)])
         if (own.compensate !== undefined) this.compensations.setOfTool(name, own.compensate);
-      return wrapTool(tool, ({ tool: name, args, toolCallId, refused }, config, work) => {
+      return wrapTool(tool, async ({ tool: name, args, isAsked, toolCallId, refused }, config, work) => {
         const task = taskOf(config);
         const version = own.version ?? null;
-        const argsText = canonical(args);
+        const argsText = canonicalOr(args, isAsked);
+        if (typeof argsText !== "string") return argsText;
         const place = placeOfTool(task, name, toolCallId, version, argsText);
         const given = JSON.stringify(args);
         const asked =
           former.length === 0 ? undefined : { names: former, ids: unansweredIds(task, former, toolCallId) };
         const planned = { tool: name, version, argsText, given, place, toolCallId, refused, former: asked };
-        return this.call(task, config, planned, own, (looked) =>
+        return await this.call(task, config, planned, own, (looked) =>
           task.during((within) => work(looked, within)),
         );
       });
@@ -253,6 +255,20 @@ function placeOfTool(
   if (chain !== undefined && !beginsAnew) return chain;
   const nth = chain?.nth ?? countInAttempt(task, name, version, argsText);
   return placeOfNamed(task, name, version, argsText, chain?.previous ?? null, String(nth));
+}
+
+/**
+ * The canonical JSON of a tool's arguments, or the refusal of a model's call that has none: the model is told, as it is of arguments that
+ * don't fit the tool's schema.
+ * @throws StratigraphError "SERIALIZATION" if code makes the call
+ */
+function canonicalOr(args: unknown, isAsked: boolean): string | RefusedCall {
+  try {
+    return canonical(args);
+  } catch (error) {
+    if (!isAsked || !StratigraphError.is(error, "SERIALIZATION")) throw error;
+    return { kind: "refused", reason: `${error.message} Nothing ran.` };
+  }
 }
 
 /** Longest name of a call, in UTF-16 units: each of its entries contains it. */

@@ -130,13 +130,17 @@ export function unknownAsker(threadId: string, tool: string): StratigraphError {
   );
 }
 
-/** A call was recorded, but its result wasn't, or was erased. */
-export function resultNotKept(threadId: string, { call, tool, where }: CallState): StratigraphError {
+/** A call happened, and its result isn't kept. @param why of its result */
+export function resultNotKept(
+  threadId: string,
+  { call, tool, where }: CallState,
+  why = "",
+): StratigraphError {
   return new StratigraphError(
     "RESULT_NOT_KEPT",
-    `A call of ${JSON.stringify(tool)} happened, but its result isn't in the journal: it couldn't be serialised, was too long, or was ` +
-      `erased or cut off. Let the tool return JSON or messages; journal.resolve() can supply the result.`,
-    { threadId, fingerprint: call, tool, where },
+    `A call of ${JSON.stringify(tool)} happened, and its result isn't kept: ${why}. The call isn't made again, and neither is an equal one, until ` +
+      `a person gives the result: journal.resolve(${JSON.stringify(call)}, { threadId: ${JSON.stringify(threadId)}, happened: true, result }).`,
+    { threadId, fingerprint: call, tool, where, why },
   );
 }
 

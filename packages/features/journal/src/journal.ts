@@ -203,7 +203,7 @@ export class Journal extends CallFront {
     });
   }
 
-  /** The calls whose outcome is unknown: of one thread, or of all threads, which are read one after another. */
+  /** The calls whose outcome is unknown, or whose result is asked for and isn't kept: of one thread, or of all threads, which are read one after another. */
   async *unresolved(threadId?: string): AsyncGenerator<UnresolvedCall> {
     if (threadId !== undefined) return yield* unresolvedCalls(this.#of(validId("threadId", threadId)));
     for await (const thread of this.checkpointer.tier.threads({}))
@@ -232,8 +232,8 @@ export class Journal extends CallFront {
 
   /**
    * Erases arguments and results of calls from all storages; after an error, erase again. Entries stay, with the hashes of what was erased,
-   * so that the trail can still be verified, and calls aren't repeated (RESULT_NOT_KEPT). Not erased are texts in the entries themselves,
-   * such as errors and reasons, and copies: the graph's own checkpoints, forks, exported trails.
+   * so that the trail can still be verified, and calls aren't repeated: a person is asked for the result. Not erased are texts in the entries
+   * themselves, such as errors and reasons, and copies: the graph's own checkpoints, forks, exported trails.
    * @throws InvalidOptionError; StratigraphError "OVERLOADED"
    */
   async erase(threadId: string, options: EraseOptions): Promise<Erased> {
@@ -242,7 +242,7 @@ export class Journal extends CallFront {
   }
 
   /**
-   * Removes the oldest entries. The rest can still be verified, and calls that were cut off aren't repeated (RESULT_NOT_KEPT).
+   * Removes the oldest entries. The rest can still be verified, and calls that were cut off aren't repeated: a person is asked for the result.
    * @throws InvalidOptionError; StratigraphError "OVERLOADED"
    */
   async cut(threadId: string, options: CutOptions): Promise<Cut> {

@@ -1,3 +1,4 @@
+// long file: calls of createAgent's agents, in all ways in which they are repeated
 import { HumanMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool, type StructuredTool } from "@langchain/core/tools";
 import { Command, interrupt, isGraphInterrupt } from "@langchain/langgraph";
@@ -221,6 +222,43 @@ describe.each(["v1", "v2"] as const)("calls of an agent of createAgent %s", (ver
     expect(questions(asked)).toMatchObject([{ value: { kind: "ambiguous", tool: "pay" } }]);
     const done = await agent.invoke(reply(asked, { happened: true, result: "by phone" }), config);
     expect([paid, receipts(done.messages)]).toEqual([[5], ["by phone"]]);
+  });
+
+  it("that happened and whose result isn't kept are asked about: a model that tries again pays nothing", async () => {
+    const { agent, paid, start, journal } = payer({
+      version,
+      script: (turn) => (turn === 0 ? asks(pays(5)) : says("done")),
+    });
+    await agent.invoke(hello, config);
+    await journal.erase("ada", { before: new Date(Date.now() + 60_000) });
+    const asked = await agent.invoke(null, await start());
+    expect(questions(asked)).toMatchObject([{ value: { kind: "ambiguous", happened: true } }]);
+    const done = await agent.invoke(reply(asked, { happened: true, result: "by phone" }), config);
+    expect([paid, receipts(done.messages)]).toEqual([[5], ["by phone"]]);
+  });
+
+  it("whose arguments aren't JSON are refused to the model, which goes on", async () => {
+    const dating = createMiddleware({
+      name: "Dating",
+      wrapToolCall: (request, handler) => {
+        const { toolCall } = request;
+        const args = toolCall.args["amount"] === 6 ? { amount: 6, at: new Date(0) } : toolCall.args;
+        return handler({ ...request, toolCall: { ...toolCall, args } });
+      },
+    });
+    const { agent, paid } = payer({
+      version,
+      script: (turn) =>
+        turn === 0 ? asks(call("pay", { amount: 5, note: "\ud83c" }), pays(6), pays(7)) : says("done"),
+      middleware: [dating],
+    });
+    const { messages } = await agent.invoke(hello, config);
+    expect(receipts(messages)).toEqual([
+      expect.stringContaining("found a lone surrogate at $.note"),
+      expect.stringContaining("found an object of class Date at $.at"),
+      "receipt 7",
+    ]);
+    expect(paid).toEqual([7]);
   });
 
   it("are found if the journal's middleware comes first, whatever others make of the model's message", async () => {

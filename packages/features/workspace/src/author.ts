@@ -25,8 +25,8 @@ export function noteOf(text: string): Note {
 
 function checkedReason(reason: unknown): string | undefined {
   if (reason === undefined) return undefined;
-  if (typeof reason === "string" && reason.length > 0 && reason.length <= longestReason)
-    return reason.toWellFormed();
+  // JSON keeps half an emoji as an escape, so any text comes back as it was given.
+  if (typeof reason === "string" && reason.length > 0 && reason.length <= longestReason) return reason;
   const found = typeof reason === "string" ? `${reason.length} characters` : reason;
   throw new InvalidOptionError("reason", found, `Pass text of 1 to ${longestReason} characters.`);
 }

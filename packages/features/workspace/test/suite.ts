@@ -32,14 +32,14 @@ export function testWorkspace(name: string, opening: () => Promise<SaverPair>): 
   describe(`workspace on ${name}`, () => {
     test("an item has a version, an author and a reason, and other workspaces don't see it", async () => {
       const { ws, other } = await open();
-      const written = await ws.put(["plan"], "days", { n: 1 }, { reason: "the user asked" });
+      const written = await ws.put(["plan"], "days", { n: 1 }, { reason: "the user asked \ud83c" });
       expect(written.ok).toBe(true);
       const item = await other.get(["plan"], "days");
       expect(item).toMatchObject({
         value: { n: 1 },
         version: written.ok ? written.version : 0,
         author: { agent: "anna" },
-        reason: "the user asked",
+        reason: "the user asked \ud83c",
       });
       expect(await ws.version()).toBe(item!.version);
       const { ws: stranger } = await open();

@@ -125,7 +125,7 @@ export type TraceEvent =
       readonly fingerprint: string;
       readonly toolCallId?: string | undefined;
       /**
-       * "unknown": nobody knows whether it happened; "unrecorded": it ended, and its outcome couldn't be recorded; "unreconciled": the
+       * "unknown": nobody knows whether it happened, or, with `notKept`, what it returned; "unrecorded": it ended, and its outcome couldn't be recorded; "unreconciled": the
        * function that should have found out what happened failed.
        */
       readonly outcome:
@@ -140,6 +140,8 @@ export type TraceEvent =
       /** How long it ran, in milliseconds. */
       readonly ms: number;
       readonly error?: unknown;
+      /** Why the result of a call that ran can't be kept, with the path of what can't be: after a crash, a person is asked for it. */
+      readonly notKept?: string | undefined;
     }
   | {
       /** A tier didn't answer, and is asked again. */

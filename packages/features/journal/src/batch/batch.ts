@@ -90,6 +90,7 @@ export async function batch<T>(
         argsText,
         site,
         options: callOptions(options),
+        needsNoResult: true,
       });
       const outcome = await runner.call(call, () =>
         turn(async () => {
@@ -112,8 +113,6 @@ export async function batch<T>(
       // It is recorded as done. A batch ignores Commands, as it ignores what work returns.
       else if (isParentCommand(thrown?.error)) tally.done();
       else if (thrown !== undefined) tally.failed(one, keptError(error));
-      // Another process did it meanwhile.
-      else if (StratigraphError.is(error, "RESULT_NOT_KEPT")) tally.done();
       else throw error;
     }
   };

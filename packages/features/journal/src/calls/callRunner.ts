@@ -6,7 +6,6 @@ import {
   AmbiguousOutcomeError,
   duplicateCall,
   notDurable,
-  resultNotKept,
   sameName,
   stillRuns,
   tookLonger,
@@ -26,7 +25,7 @@ import { endingOf, isBubbleUp, isCertain, Outcomes, toldFailure } from "./outcom
 import { hasEqualArgs, namedCall, numbered } from "./namedCall.ts";
 import type { CallOutcome, PlannedCall } from "./plannedCall.ts";
 import { eventOfCall, resolveCall, type Knowledge } from "./resolve.ts";
-import type { Ending } from "./results.ts";
+import type { Ending, KeptResult } from "./results.ts";
 import type { Session } from "./session.ts";
 import { newIdempotencyKey } from "./idempotencyKey.ts";
 
@@ -199,8 +198,10 @@ export class CallRunner {
   ): Promise<Exclude<CallOutcome, { kind: "ran" }> | Run | undefined> {
     const { log, waitMs } = this.#parts;
     const earlier = new Map<Digest, boolean>();
-    const planned: FoundCall = { ...given, request: { ...given.request, earlier } };
-    const { request, site } = planned;
+    const asked = { ...given.request, earlier };
+    const planned: FoundCall = { ...given, request: asked };
+    const { site } = planned;
+    let request: FoundCall["request"] = asked;
     const beganMs = performance.now();
     let lookMs = firstLookMs;
     let isFresh = false;
@@ -217,10 +218,16 @@ export class CallRunner {
             isFresh = true;
             continue;
           }
+          const kept = await this.#outcomes.resultOf(resolution.state);
+          const result = kept ?? (planned.needsNoResult === true ? noResult : undefined);
+          if (result === undefined) {
+            // What may run again runs again. Otherwise its result is asked for.
+            if (request.effects === "none") request = { ...asked, fresh: true };
+            else await this.#outcomes.lack(resolution.state);
+            continue;
+          }
           const { interrupts } = resolution.state;
           if (interrupts !== undefined && interrupts.task === site.task) site.passOver?.(interrupts.times);
-          const result = await this.#outcomes.resultOf(resolution.state);
-          if (result === undefined) throw resultNotKept(log.threadId, resolution.state);
           if (!(await this.#recordReturn(planned, resolution.state))) return undefined;
           this.#outcomes.tell(planned, "replayed", 0);
           return { kind: "recorded", result };
@@ -238,7 +245,7 @@ export class CallRunner {
           isFresh = true;
           continue;
         }
-        case "ask":
+        case "ask": {
           if (!isFresh) {
             isFresh = true;
             continue;
@@ -254,8 +261,10 @@ export class CallRunner {
               ...eventOfCall(request),
               of: resolution.state.call,
             });
-          await this.#gate.settle(planned, resolution.state, resolution.died);
+          const found = await this.#gate.settle(planned, resolution.state, resolution.died);
+          if (found !== undefined) return { kind: "recorded", result: found };
           continue;
+        }
         case "settle":
         case "run": {
           if (resolution.do === "settle" && resolution.isEarlier === undefined) {
@@ -450,6 +459,9 @@ function outcomeOf({ value, thrown }: Ending): CallOutcome {
   if (thrown !== undefined) throw thrown;
   return { kind: "ran", value };
 }
+
+/** Given where no result is needed. */
+const noResult: KeptResult = { kind: "value", value: undefined };
 
 /** A call whose fingerprint is known. */
 interface FoundCall extends PlannedCall {

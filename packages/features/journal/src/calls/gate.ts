@@ -1,6 +1,6 @@
 import { answerWithin } from "@stratigraph/core/internal";
-import { AmbiguousOutcomeError, tookLonger } from "../errors.ts";
-import type { Approval, CallState } from "../log/callState.ts";
+import { AmbiguousOutcomeError, resultNotKept, tookLonger } from "../errors.ts";
+import { lacksResult, type Approval, type CallState } from "../log/callState.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
 import type { CallOptions, Policy, Reconciled, UnknownCall } from "../options.ts";
 import { frozen, judged } from "./judged.ts";
@@ -17,6 +17,7 @@ import {
 } from "./questions.ts";
 import { eventOfCall } from "./resolve.ts";
 import { hasEqualArgs } from "./namedCall.ts";
+import type { KeptResult } from "./results.ts";
 
 /** Longest stored reason of a denial or an approval, in UTF-16 units. */
 const longestReason = 2000;
@@ -92,19 +93,30 @@ export class Gate {
   }
 
   /**
-   * Finds out whether a call happened, by its reconciler or by asking a person, and records it.
+   * Finds out whether a call happened, or what it returned, by its reconciler or by asking a person, and records it.
    * @param died whether the process that made the call ended
-   * @throws AmbiguousOutcomeError if nobody can be asked; LangGraph's interrupt
+   * @returns the result, if it was found out and can't be kept
+   * @throws AmbiguousOutcomeError, StratigraphError "RESULT_NOT_KEPT" if nobody can be asked; LangGraph's interrupt
    */
-  async settle({ site, options }: PlannedCall, state: CallState, died: boolean): Promise<void> {
+  async settle(
+    { site, options }: PlannedCall,
+    state: CallState,
+    died: boolean,
+  ): Promise<KeptResult | undefined> {
     const { call, tool, where, claim, error } = state;
+    const happened = lacksResult(state);
     const args = claim === undefined ? undefined : await this.#log.argsOf(state);
     const reconciled = await this.#reconciled(options, state, args);
-    if (reconciled !== undefined) return await this.#outcomes.resolve(state, reconciled, "reconcile", site);
-    if (site.asking === undefined) throw new AmbiguousOutcomeError(this.#log.threadId, state);
-    const said = answered(site.asking, {
+    // That it happened is recorded, which nobody takes back.
+    if (reconciled !== undefined && (reconciled.happened || !happened))
+      return (await this.#outcomes.resolve(state, reconciled, "reconcile", site))?.result;
+    if (site.asking === undefined)
+      throw happened
+        ? resultNotKept(this.#log.threadId, state, error?.message)
+        : new AmbiguousOutcomeError(this.#log.threadId, state);
+    const question = {
       kind: "ambiguous" as const,
-      id: questionId("ambiguous", this.#log.threadId, call, claim?.seq ?? 0),
+      id: questionId("ambiguous", this.#log.threadId, call, state.result?.seq ?? claim?.seq ?? 0),
       call,
       tool,
       args,
@@ -113,8 +125,15 @@ export class Gate {
       why: died
         ? "the process that made the call ended before its outcome was recorded"
         : (error?.message ?? "its outcome is unknown"),
+      ...(happened ? { happened } : {}),
+    };
+    const said = answered(site.asking, question);
+    const unkept = await this.#outcomes.resolve(state, said, "person", {
+      author: said.author ?? site.author,
     });
-    await this.#outcomes.resolve(state, said, "person", { author: said.author ?? site.author });
+    if (unkept !== undefined)
+      site.asking.ask({ ...question, refused: `This result can't be kept: ${unkept.notKept}` });
+    return undefined;
   }
 
   /** Records something about a call before it runs. @param author default: the author of the call */
@@ -165,7 +184,7 @@ export class Gate {
         `reconcile() of ${JSON.stringify(tool)} gave an answer that isn't a valid one: { happened: true, result }, { happened: false } or undefined`,
       );
     } catch (error) {
-      this.#outcomes.tell({ request: state }, "unreconciled", 0, error);
+      this.#outcomes.tell({ request: state }, "unreconciled", 0, { error });
       return undefined;
     }
   }

@@ -3,13 +3,13 @@ import { trace } from "@stratigraph/core/internal";
 import { keptError } from "../errors.ts";
 import { isOpen, type CallState } from "../log/callState.ts";
 import type { Call, Interrupts } from "../log/entry.ts";
-import type { JournalLog, NewEvent } from "../log/journalLog.ts";
+import type { Decision, JournalLog, NewEvent } from "../log/journalLog.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { Reconciled } from "../options.ts";
 import type { CallSite, PlannedCall } from "./plannedCall.ts";
 import { eventOfCall } from "./resolve.ts";
 import { isToolMessage, keptEnding, keptResult, type Ending, type KeptResult } from "./results.ts";
-import { StoredResults } from "./storedResults.ts";
+import { StoredResults, whyNoResult, type ResultToStore } from "./storedResults.ts";
 
 /** The outcome of a call, for the trace. */
 export type ToolCallOutcome =
@@ -25,6 +25,13 @@ export type ToolCallOutcome =
 /** The data about a call that the trace needs. */
 interface Traced {
   readonly request: Pick<Call, "tool" | "call" | "where">;
+}
+
+/** What else the trace is told. */
+interface Told {
+  readonly error?: unknown;
+  /** Why the result isn't kept. */
+  readonly notKept?: string | undefined;
 }
 
 /** Records the outcomes of the calls of one journal. */
@@ -50,14 +57,13 @@ export class Outcomes {
       type: "read" as const,
       ...eventOfCall(request),
       ms,
-      kept: stored?.kept ?? false,
       ...(stored === undefined
-        ? { error: keptError((outcome as { error: unknown }).error) }
-        : { resultHash: stored.hash, ...interruptsOf(site) }),
+        ? { kept: false, error: keptError((outcome as { error: unknown }).error) }
+        : { ...stored.fields, ...interruptsOf(site) }),
     };
     const events = [{ event, payload: { args: argsText, result: stored?.result }, author: site.author }];
     await this.#record(planned, () => this.#log.change(() => ({ events, answer: undefined }), site.mayBegin));
-    this.tell(planned, stored === undefined ? "failed" : "ran", ms);
+    this.tell(planned, stored === undefined ? "failed" : "ran", ms, { notKept: stored?.fields.notKept });
   }
 
   /**
@@ -78,7 +84,7 @@ export class Outcomes {
       this.#log.change((calls): { events: NewEvent[]; answer: CallState | undefined } => {
         const state = calls.get(call);
         const isOurs = state?.claim?.seq === claim && isOpen(state);
-        const common = { call, claim, resultHash: stored.hash, kept: stored.kept };
+        const common = { call, claim, ...stored.fields };
         const event = isOurs
           ? { type: "succeeded" as const, ...common, ms, ...interruptsOf(site) }
           : { type: "late" as const, ...common, outcome: "succeeded" as const };
@@ -87,7 +93,7 @@ export class Outcomes {
       }, false),
     );
     if (winner !== undefined) return await this.resultOf(winner);
-    this.tell(planned, "ran", ms);
+    this.tell(planned, "ran", ms, stored.fields);
     return undefined;
   }
 
@@ -112,8 +118,7 @@ export class Outcomes {
     const outcome = (): NewEvent["event"] => {
       if (suspended) return { type: "suspended", call, claim };
       if (certain) {
-        const hash = stored === undefined ? {} : { resultHash: stored.hash };
-        return { type: "failed", call, claim, error: kept, kept: stored?.kept ?? false, ...hash };
+        return { type: "failed", call, claim, error: kept, ...(stored?.fields ?? { kept: false }) };
       }
       const reason = site.signal?.aborted === true ? "aborted" : "error";
       return { type: "unknown", call, claim, reason, error: kept };
@@ -129,19 +134,43 @@ export class Outcomes {
         return { events: [{ event, payload, author: site.author }], answer: undefined };
       }, false),
     );
-    this.tell(planned, suspended ? "suspended" : certain ? "failed" : "unknown", 0, error);
+    this.tell(planned, suspended ? "suspended" : certain ? "failed" : "unknown", 0, { error });
   }
 
-  /** Records the outcome of a call whose outcome was unknown. */
+  /** Records that a call happened whose result is asked for, and isn't kept: until somebody gives it, no equal call is made. */
+  async lack(state: CallState): Promise<void> {
+    const { call, result } = state;
+    const notKept = await this.#log.change((calls): Decision<string | undefined> => {
+      const now = calls.get(call);
+      if (now?.status !== "succeeded" || now.result?.seq !== result?.seq)
+        return { events: [], answer: undefined };
+      const error = { name: "ResultNotKept", message: whyNoResult(now, calls) };
+      const event = {
+        type: "unknown" as const,
+        call,
+        claim: now.claim?.seq ?? 0,
+        reason: "not kept" as const,
+      };
+      return { events: [{ event: { ...event, error } }], answer: error.message };
+    });
+    if (notKept !== undefined) this.tell({ request: state }, "unknown", 0, { notKept });
+  }
+
+  /**
+   * Records the outcome of a call whose outcome, or whose result, was unknown.
+   * @returns the result that was found out, if it can't be kept, and why. If a person gave it, nothing was recorded
+   */
   async resolve(
     { call, claim, where }: CallState,
     found: NonNullable<Reconciled>,
-    by: "reconcile" | "person" | "operator",
+    by: "reconcile" | "person",
     { author }: Pick<CallSite, "author">,
-  ): Promise<void> {
-    const stored = found.happened
-      ? await this.#results.stored(() => keptResult(found.result, where.toolCallId))
-      : undefined;
+  ): Promise<{ readonly result: KeptResult; readonly notKept: string } | undefined> {
+    const result = found.happened ? keptResult(found.result, where.toolCallId) : undefined;
+    const stored = result && (await this.#results.stored(() => result));
+    const notKept = stored?.fields.notKept;
+    const unkept = result === undefined || notKept === undefined ? undefined : { result, notKept };
+    if (unkept !== undefined && by === "person") return unkept;
     await this.#log.change((calls) => {
       const now = calls.get(call);
       const isOfClaim = now !== undefined && isOpen(now) && now.claim?.seq === claim?.seq;
@@ -152,15 +181,16 @@ export class Outcomes {
         claim: claim?.seq ?? 0,
         by,
         happened: found.happened,
-        kept: stored?.kept ?? false,
-        ...(stored === undefined ? {} : { resultHash: stored.hash }),
+        ...(stored?.fields ?? { kept: false }),
       };
       return { events: [{ event, payload: { result: stored?.result }, author }], answer: undefined };
     });
+    return unkept;
   }
 
   /** Publishes the outcome of a call on the diagnostics channel. */
-  tell({ request }: Traced, outcome: ToolCallOutcome, ms: number, error?: unknown): void {
+  tell({ request }: Traced, outcome: ToolCallOutcome, ms: number, more: Told = {}): void {
+    const { error, notKept } = more;
     const { tool, call, where } = request;
     trace({
       type: "tool-call",
@@ -171,10 +201,11 @@ export class Outcomes {
       outcome,
       ms,
       ...(error === undefined ? {} : { error }),
+      ...(notKept === undefined ? {} : { notKept }),
     });
   }
 
-  async #stored({ request, site }: PlannedCall, ending: Ending): ReturnType<StoredResults["stored"]> {
+  async #stored({ request, site }: PlannedCall, ending: Ending): Promise<ResultToStore> {
     return await this.#results.stored(() => keptEnding(ending, request.where.toolCallId, site.namespace));
   }
 
@@ -183,7 +214,7 @@ export class Outcomes {
     try {
       return await record();
     } catch (error) {
-      this.tell(planned, "unrecorded", 0, error);
+      this.tell(planned, "unrecorded", 0, { error });
       return undefined;
     }
   }

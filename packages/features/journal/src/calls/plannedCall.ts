@@ -54,6 +54,8 @@ export interface PlannedCall {
   readonly refused?: ((error: unknown) => Promise<boolean>) | undefined;
   /** It is a call of an earlier turn, repeated to find out what became of it: nobody makes it again after an interrupt. */
   readonly settles?: true | undefined;
+  /** What it returned isn't needed, and needn't be kept. */
+  readonly needsNoResult?: boolean | undefined;
   /** The policy isn't asked: the call undoes what it had allowed. */
   readonly unjudged?: boolean | undefined;
 }

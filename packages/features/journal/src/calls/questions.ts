@@ -17,7 +17,7 @@ export interface ApprovalQuestion {
   readonly refused?: string | undefined;
 }
 
-/** Nobody knows whether a call happened. Answer: {@link AmbiguousAnswer}. */
+/** Nobody knows whether a call happened, or what a call returned that happened. Answer: {@link AmbiguousAnswer}. */
 export interface AmbiguousQuestion {
   readonly kind: "ambiguous";
   /** Names the question. An answer counts only with it. */
@@ -29,7 +29,10 @@ export interface AmbiguousQuestion {
   /** When it was claimed, in ISO 8601. */
   readonly claimedAt?: string | undefined;
   readonly where: Where;
+  /** Why nobody knows it; for a call that happened, why its result isn't kept. */
   readonly why: string;
+  /** The call happened, and its result is asked for. */
+  readonly happened?: true | undefined;
   /** What was wrong with the previous answer, if there was one. */
   readonly refused?: string | undefined;
 }
@@ -85,7 +88,8 @@ export function questionIn(value: unknown): Question | undefined {
 }
 
 /** JSON Schema of the answer to a question: LangGraph stores it with the question, and whoever asks a person shows it as a form. */
-export function answerSchema({ kind, id }: Question): object {
+export function answerSchema(question: Question): object {
+  const { kind, id } = question;
   const text = (title: string, description: string) => ({ type: "string", title, description });
   const parts =
     kind === "approval"
@@ -94,7 +98,10 @@ export function answerSchema({ kind, id }: Question): object {
           reason: text("Why", "The model is told why a call is denied."),
         }
       : {
-          happened: { type: "boolean", title: "Did it happen?" },
+          happened:
+            question.happened === true
+              ? { const: true, title: "It happened" }
+              : { type: "boolean", title: "Did it happen?" },
           result: { title: "Result", description: "Of a call that happened." },
         };
   return {
@@ -134,14 +141,17 @@ export function readAnswer(question: Question, answers: Answers): { answer: unkn
     const { allow, reason } = fields;
     if (typeof allow === "boolean") return { answer: { id, allow, reason: textOf(reason), author } };
   } else {
-    if (fields["happened"] === false) return { answer: { id, happened: false, author } };
+    if (fields["happened"] === false && question.happened !== true)
+      return { answer: { id, happened: false, author } };
     if (fields["happened"] === true)
       return { answer: { id, happened: true, result: fields["result"], author } };
   }
   const wanted =
     question.kind === "approval"
       ? `{ id: "${id}", allow: true or false, reason? }`
-      : `{ id: "${id}", happened: true, result } or { id: "${id}", happened: false }`;
+      : question.happened === true
+        ? `{ id: "${id}", happened: true, result }: it is recorded that the call happened`
+        : `{ id: "${id}", happened: true, result } or { id: "${id}", happened: false }`;
   if (given !== undefined) return { refused: `The answer to this question has to be ${wanted}.` };
   const unnamed = Object(answers.unnamed) as Record<string, unknown>;
   const meantForUs = typeof unnamed[question.kind === "approval" ? "allow" : "happened"] === "boolean";

@@ -1,5 +1,5 @@
 import { kindOfCall, type Calls } from "../log/calls.ts";
-import type { Approval, CallState } from "../log/callState.ts";
+import { lacksResult, type Approval, type CallState } from "../log/callState.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import type { Call, KnownBy } from "../log/entry.ts";
 import { isOfAnotherTask, isSamePlace, stepOf } from "../log/visits.ts";
@@ -76,7 +76,7 @@ export type Resolution =
     }
   /** Somebody runs it now. */
   | { readonly do: "wait"; readonly state: CallState }
-  /** Nobody knows whether it, or the same call elsewhere, happened. */
+  /** Nobody knows whether it, or the same call elsewhere, happened, or what it returned. */
   | { readonly do: "ask"; readonly state: CallState; readonly died: boolean }
   /** Two tasks of one step make the same call, and can't be told apart. */
   | { readonly do: "refuse"; readonly state: CallState };
@@ -105,7 +105,7 @@ export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge
   const other = openElsewhere(calls, request, known);
   const run = own ?? { do: "run" as const, attempt: 1, key: undefined, approved: undefined };
   if (other === undefined) return run;
-  if (request.effects !== "idempotent") return other;
+  if (request.effects !== "idempotent" || lacksResult(other.state)) return other;
   // It may be repeated, with the key of the call that it may repeat. Code repeats a call by its name.
   const isNamedByCode = request.named === true && request.where.toolCallId === undefined;
   if (isNamedByCode || run.key !== undefined) return run;
@@ -159,7 +159,7 @@ function resolveState(calls: Calls, state: CallState, request: CallRequest, know
     case "denied":
       return again;
     case "unknown":
-      return effects === "idempotent" ? again : { do: "ask", state, died: false };
+      return effects === "idempotent" && !lacksResult(state) ? again : { do: "ask", state, died: false };
     case "repeats": {
       const first = calls.get(state.repeats ?? "");
       const found = first && resolveState(calls, first, request, known);

@@ -1,5 +1,6 @@
 import type { TierSaver } from "@stratigraph/core";
-import { journalBroken } from "../errors.ts";
+import { journalBroken, keptError } from "../errors.ts";
+import type { Calls } from "../log/calls.ts";
 import type { CallState } from "../log/callState.ts";
 import type { JournalLog } from "../log/journalLog.ts";
 import type { Sealing } from "../log/sealing.ts";
@@ -15,6 +16,25 @@ export interface StoredResult {
   readonly bytes: Uint8Array;
 }
 
+/** A result to store with an entry, and what its event says of it. */
+export interface ResultToStore {
+  readonly fields: { readonly resultHash: string; readonly kept: boolean; readonly notKept?: string };
+  readonly result?: StoredResult;
+}
+
+function notKept(why: string): ResultToStore {
+  return { fields: { resultHash: "", kept: false, notKept: why } };
+}
+
+/** Why a call that happened has no result: it wasn't kept, or isn't there any more. */
+export function whyNoResult(
+  { result }: Pick<CallState, "result">,
+  { cutUpTo }: Pick<Calls, "cutUpTo">,
+): string {
+  if (result?.kept !== true) return result?.notKept ?? "it couldn't be kept";
+  return result.seq <= cutUpTo ? "it was cut off with the oldest entries" : "it was erased";
+}
+
 /** Converts results between memory and the journal. */
 export class StoredResults {
   readonly #saver: TierSaver;
@@ -26,15 +46,16 @@ export class StoredResults {
   }
 
   /** Serialises a result. If it can't be taken apart or serialised, or is too long, it isn't kept: the call happened nevertheless. */
-  async stored(result: () => KeptResult): Promise<{ kept: boolean; hash: string; result?: StoredResult }> {
+  async stored(make: () => KeptResult): Promise<ResultToStore> {
     try {
-      const [type, bytes] = await this.#saver.serde.dumpsTyped(result());
+      const [type, bytes] = await this.#saver.serde.dumpsTyped(make());
+      const result = { type, bytes };
       if (bytes.length <= mostBytes)
-        return { kept: true, hash: hashOfResult(this.#sealing, { type, bytes }), result: { type, bytes } };
-    } catch {
-      // Its hash says that it wasn't kept; a later reader gets that as an error.
+        return { fields: { resultHash: hashOfResult(this.#sealing, result), kept: true }, result };
+      return notKept(`it takes ${bytes.length} bytes, and at most ${mostBytes} are kept`);
+    } catch (error) {
+      return notKept(keptError(error).message);
     }
-    return { kept: false, hash: "" };
   }
 
   /** The result of a call that succeeded; undefined if it is missing. @throws StratigraphError "JOURNAL_BROKEN" if it is another one */

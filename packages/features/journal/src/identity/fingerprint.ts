@@ -42,9 +42,9 @@ export function digestOf(value: unknown): Digest {
   return sha256(describing(value));
 }
 
-/** @throws StratigraphError "SERIALIZATION" if the arguments aren't JSON */
+/** Arguments that aren't JSON have a fingerprint, too: a model's message with such a call has a place in the chain, and the call is refused. */
 export function fingerprintOf({ tool, version, args, previous, nth }: CallIdentity): Digest {
-  return sha256(canonical(["call/1", tool, version, args, previous, nth]));
+  return digestOf(["call/1", tool, version, args, previous, nth]);
 }
 
 /**
@@ -59,7 +59,7 @@ export function fingerprintsOf(
   const before = new Map<string, number>();
   return calls.map(({ name, args }) => {
     const version = versionOf(name);
-    const key = canonical([name, version, args]);
+    const key = describing([name, version, args]);
     const nth = before.get(key) ?? 0;
     before.set(key, nth + 1);
     return fingerprintOf({ tool: name, version, args, previous, nth });

@@ -19,13 +19,21 @@ export type CallTool = (
   call: {
     readonly tool: string;
     readonly args: unknown;
+    /** Whether a message asks for it, so that a message answers it. */
+    readonly isAsked: boolean;
     readonly toolCallId: string | undefined;
     /** Whether an error says that the tool rejected its arguments, and so didn't act. */
     readonly refused: (error: unknown) => Promise<boolean>;
   },
   config: unknown,
   work: (args: unknown, config: unknown) => Promise<unknown>,
-) => Promise<CallOutcome>;
+) => Promise<CallOutcome | RefusedCall>;
+
+/** A model's call that can't be made: the model is told why. */
+export interface RefusedCall {
+  readonly kind: "refused";
+  readonly reason: string;
+}
 
 /**
  * A tool that is called through the journal. It has the tool's class, schema and name, but its own `invoke`. That is the innermost place:
@@ -39,7 +47,7 @@ export function wrapTool<T extends ToolLike>(tool: T, call: CallTool): T {
     const args = isCall ? asked.args : input;
     const refused = (error: unknown): Promise<boolean> => refusesArguments(tool, args, error);
     const outcome = await call(
-      { tool: tool.name, args, toolCallId, refused },
+      { tool: tool.name, args, isAsked: isCall, toolCallId, refused },
       config,
       // The tool gets the checked arguments: the caller's own may have changed since.
       (looked, within) =>
@@ -48,7 +56,7 @@ export function wrapTool<T extends ToolLike>(tool: T, call: CallTool): T {
     if (outcome.kind === "ran") return outcome.value;
     // Code that calls a tool with bare arguments gets its content; a call of a model gets a message.
     const answersTo = isCall ? toolCallId : undefined;
-    const kept = outcome.kind === "denied" ? denial(tool.name, outcome.reason) : outcome.result;
+    const kept = outcome.kind === "recorded" ? outcome.result : refusal(tool.name, outcome);
     const task = taskOf(config);
     const give = await giverTo(answersTo, askingMessage(task, answersTo));
     return kept.kind === "thrown" ? await throwAgain(kept, task, give) : give(kept);
@@ -66,9 +74,13 @@ export function isWrapped(tool: object): boolean {
   return wrapped.has(tool);
 }
 
-/** The message to a model about a call that was denied. */
-function denial(name: string, reason: string): ReturnedResult {
-  return { kind: "message", message: { content: `Denied: ${reason}`, status: "error", name } };
+/** The message to a model about a call that was denied or refused. */
+function refusal(
+  name: string,
+  { kind, reason }: RefusedCall | Extract<CallOutcome, { kind: "denied" }>,
+): ReturnedResult {
+  const content = kind === "denied" ? `Denied: ${reason}` : reason;
+  return { kind: "message", message: { content, status: "error", name } };
 }
 
 /** Adapts results to the call that asks now. */

@@ -27,8 +27,15 @@ export interface CallState {
   readonly key?: string | undefined;
   /** The last claim: the number of its entry, who took it, and when. */
   readonly claim?: { readonly seq: number; readonly session: string; readonly at: string } | undefined;
-  /** The entry that holds the result of a success. */
-  readonly result?: { readonly seq: number; readonly hash: string; readonly kept: boolean } | undefined;
+  /** The entry that holds the result of a success, and why it isn't kept. */
+  readonly result?:
+    | {
+        readonly seq: number;
+        readonly hash: string;
+        readonly kept: boolean;
+        readonly notKept?: string | undefined;
+      }
+    | undefined;
   /** A person's approval: its arguments, the policy's reason, the thread, and when it expires. */
   readonly approved?: Approval | undefined;
   /** Who denied it last. */
@@ -42,6 +49,11 @@ export interface CallState {
 export interface Approval extends Pick<ApprovedEvent, "reason" | "thread" | "until" | "argsHash"> {
   /** Number of its entry. */
   readonly seq: number;
+}
+
+/** Whether it is known that a call happened whose status is "unknown": its result was asked for, and isn't kept. */
+export function lacksResult({ status, result }: Pick<CallState, "status" | "result">): boolean {
+  return status === "unknown" && result !== undefined;
 }
 
 /** Whether the outcome of a call isn't known, or not yet known. */

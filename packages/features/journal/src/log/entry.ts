@@ -91,6 +91,8 @@ export interface SucceededEvent {
   readonly resultHash: string;
   /** Whether the result is in the entry's payload. */
   readonly kept: boolean;
+  /** Why it isn't; absent if it is. */
+  readonly notKept?: string | undefined;
   /** How long the call took, in milliseconds. */
   readonly ms: number;
   readonly interrupts?: Interrupts | undefined;
@@ -109,6 +111,7 @@ export interface ReadEvent extends Call {
   /** Absent if it failed. */
   readonly resultHash?: string | undefined;
   readonly kept: boolean;
+  readonly notKept?: string | undefined;
   readonly error?: KeptError | undefined;
   readonly interrupts?: Interrupts | undefined;
 }
@@ -122,6 +125,7 @@ export interface FailedEvent {
   /** Present if the tool itself returned a message that reports the failure. */
   readonly resultHash?: string | undefined;
   readonly kept: boolean;
+  readonly notKept?: string | undefined;
 }
 
 /** Nobody knows whether the call acted. */
@@ -129,7 +133,8 @@ export interface UnknownEvent {
   readonly type: "unknown";
   readonly call: Digest;
   readonly claim: number;
-  readonly reason: "error" | "aborted" | "died";
+  /** "not kept": it is known that it acted. Its result was asked for, and isn't kept. */
+  readonly reason: "error" | "aborted" | "died" | "not kept";
   readonly error?: KeptError | undefined;
 }
 
@@ -179,6 +184,7 @@ export interface ResolvedEvent {
   readonly happened: boolean;
   readonly resultHash?: string | undefined;
   readonly kept: boolean;
+  readonly notKept?: string | undefined;
 }
 
 /** A call ended, but somebody else had taken over its claim meanwhile. */
@@ -189,6 +195,7 @@ export interface LateEvent {
   readonly outcome: "succeeded" | "failed";
   readonly resultHash?: string | undefined;
   readonly kept: boolean;
+  readonly notKept?: string | undefined;
   readonly error?: KeptError | undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { CallState } from "./callState.ts";
-import type { Call, Entry, JournalEvent } from "./entry.ts";
+import type { Call, Entry, JournalEvent, ReadEvent } from "./entry.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import { isSamePlace, visitOf } from "./visits.ts";
 
@@ -32,7 +32,7 @@ export function nextState(
         ...approvedIn(before),
         ...(event.error === undefined
           ? {
-              result: { seq, hash: event.resultHash ?? "", kept: event.kept },
+              result: resultIn(event, seq),
               interrupts: event.interrupts,
             }
           : { error: event.error }),
@@ -72,7 +72,7 @@ export function nextState(
         before && {
           ...before,
           status: "succeeded",
-          result: { seq, hash: event.resultHash, kept: event.kept },
+          result: resultIn(event, seq),
           interrupts: event.interrupts,
         }
       );
@@ -94,11 +94,7 @@ export function nextState(
     case "resolved": {
       if (before === undefined) return undefined;
       if (!event.happened) return { ...before, status: "failed" };
-      return {
-        ...before,
-        status: "succeeded",
-        result: { seq, hash: event.resultHash ?? "", kept: event.kept },
-      };
+      return { ...before, status: "succeeded", result: resultIn(event, seq) };
     }
     case "returned":
       return before?.named === true || event.taken === true ? before : undefined;
@@ -106,6 +102,13 @@ export function nextState(
     case "forgotten":
       return undefined;
   }
+}
+
+function resultIn(
+  { resultHash: hash = "", kept, notKept }: Pick<ReadEvent, "resultHash" | "kept" | "notKept">,
+  seq: number,
+): CallState["result"] {
+  return { seq, hash, kept, ...(notKept === undefined ? {} : { notKept }) };
 }
 
 function approvedIn(before: CallState | undefined): Pick<CallState, "approved"> {

@@ -27,7 +27,7 @@ type Claim = NonNullable<CallState["claim"]>;
 type Result = NonNullable<CallState["result"]>;
 
 const claimNames = namesOf<Claim>({ seq: 0, session: 1, at: 2 });
-const resultNames = namesOf<Result>({ seq: 0, hash: 1, kept: 2 });
+const resultNames = namesOf<Required<Result>>({ seq: 0, hash: 1, kept: 2, notKept: 3 });
 
 const stateNames = namesOf<Required<Omit<CallState, "call">>>({
   tool: 0,

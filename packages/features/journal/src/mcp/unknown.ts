@@ -3,29 +3,36 @@ import type { Digest } from "../identity/fingerprint.ts";
 import type { McpJournal } from "./options.ts";
 import { asResult, requestIn, textResult, type McpContext } from "./server.ts";
 
-/** A call whose outcome is unknown, as the journal's error describes it. */
+/** A call whose outcome or result is unknown, as the journal's error describes it. */
 interface UnknownOutcome {
   readonly threadId: string;
   readonly fingerprint: Digest;
   readonly tool: string;
+  /** Why the result of a call that happened isn't kept; undefined if nobody knows whether it happened. */
+  readonly notKept?: string;
 }
 
 /** The call that an error says nobody knows about; undefined for other errors. */
 export function unknownIn(error: unknown): UnknownOutcome | undefined {
-  return StratigraphError.is(error, "AMBIGUOUS_OUTCOME")
-    ? (error.data as unknown as UnknownOutcome)
-    : undefined;
+  if (StratigraphError.is(error, "AMBIGUOUS_OUTCOME")) return error.data as unknown as UnknownOutcome;
+  if (!StratigraphError.is(error, "RESULT_NOT_KEPT")) return undefined;
+  const { why, ...lost } = error.data as unknown as UnknownOutcome & { readonly why: string };
+  return { ...lost, notKept: why };
 }
 
 /** The error for a client that made a call whose outcome is unknown. */
 export function unknownResult(unknown: UnknownOutcome, message: string): object {
-  const { threadId, fingerprint, tool } = unknown;
+  const { threadId, fingerprint, tool, notKept } = unknown;
   const command = `npx stratigraph answer ${quoted(threadId)} ${fingerprint.slice(0, 12)}`;
+  const happened = `${command} happened --result '{"content":[{"type":"text","text":"…"}]}' --author …`;
   const text =
-    `Nobody knows whether a call of ${JSON.stringify(tool)} with these arguments happened, and it isn't made again until a person has found out. ` +
-    `Don't call it in another way. The person answers: ${command} happened --result '{"content":[{"type":"text","text":"…"}]}' --author … ` +
-    `if it happened, ${command} not-happened --author … if it certainly didn't. A repetition under the same name then gets the result, or ` +
-    `runs; one without a name is a call of its own. ${message}`;
+    notKept === undefined
+      ? `Nobody knows whether a call of ${JSON.stringify(tool)} with these arguments happened, and it isn't made again until a person has found out. ` +
+        `Don't call it in another way. The person answers: ${happened} ` +
+        `if it happened, ${command} not-happened --author … if it certainly didn't. A repetition under the same name then gets the result, or ` +
+        `runs; one without a name is a call of its own. ${message}`
+      : `This call of ${JSON.stringify(tool)} happened, once. Don't make it again, and don't call it in another way: only its result isn't kept (${notKept}). ` +
+        `Go on as after a call that happened. A person can give the result: ${happened}. A repetition under the same name then gets it.`;
   return {
     ...textResult(text),
     isError: true,
@@ -54,7 +61,7 @@ export function canElicit(server: object, context: McpContext): boolean {
 }
 
 /** The result by which a tool asks the client's user whether a call happened. */
-export function questionFor({ fingerprint, tool }: UnknownOutcome): object {
+export function questionFor({ fingerprint, tool, notKept }: UnknownOutcome): object {
   return {
     resultType: "input_required",
     inputRequests: {
@@ -62,11 +69,18 @@ export function questionFor({ fingerprint, tool }: UnknownOutcome): object {
         method: "elicitation/create",
         params: {
           mode: "form",
-          message: `Nobody knows whether this call of ${JSON.stringify(tool)} happened: it began, and no outcome was recorded. Find out first. Did it happen?`,
+          message:
+            notKept === undefined
+              ? `Nobody knows whether this call of ${JSON.stringify(tool)} happened: it began, and no outcome was recorded. Find out first. Did it happen?`
+              : `This call of ${JSON.stringify(tool)} happened, and its result isn't kept: ${notKept}. What was its result?`,
           requestedSchema: {
             type: "object",
             properties: {
-              happened: { type: "boolean", title: "It happened" },
+              happened: {
+                type: "boolean",
+                title: "It happened",
+                ...(notKept === undefined ? {} : { default: true }),
+              },
               result: { type: "string", title: "Its result, if it happened" },
             },
             required: ["happened"],

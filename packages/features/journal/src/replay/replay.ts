@@ -4,7 +4,7 @@ import { CallFront, type PlacedCall } from "../callFront.ts";
 import type { CallOutcome } from "../calls/plannedCall.ts";
 import { fingerprintOf, fingerprintOfNamed, type Digest } from "../identity/fingerprint.ts";
 import type { Task } from "../langgraph/taskConfig.ts";
-import type { CallState } from "../log/callState.ts";
+import { lacksResult, type CallState } from "../log/callState.ts";
 import type { KeptError, Where } from "../log/entry.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { CallOptions, Policy } from "../options.ts";
@@ -228,7 +228,7 @@ export class Replay extends CallFront {
       return { kind: "denied", reason: state.error?.message ?? "" };
     }
     // A call whose outcome is unknown threw, too, if its process stayed alive.
-    const hasFailed = state.status === "failed" || state.status === "unknown";
+    const hasFailed = state.status === "failed" || (state.status === "unknown" && !lacksResult(state));
     if (hasFailed && state.error !== undefined && recorded.result === undefined) {
       note("failed");
       this.#asked.add(state.call);

@@ -6,7 +6,7 @@ import { StoredResults } from "../calls/storedResults.ts";
 import { stillRuns } from "../errors.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import type { Calls, Session as Maker } from "../log/calls.ts";
-import type { CallState } from "../log/callState.ts";
+import { lacksResult, type CallState } from "../log/callState.ts";
 import type { Effects, JournalEvent, Where } from "../log/entry.ts";
 import type { JournalLog } from "../log/journalLog.ts";
 import { isBookkeeping } from "../log/ownCalls.ts";
@@ -21,7 +21,7 @@ export interface ThreadJournal {
   readonly sealing: Sealing;
 }
 
-/** A call whose outcome is unknown. */
+/** A call whose outcome is unknown, or whose result is asked for and isn't kept. */
 export interface UnresolvedCall {
   readonly threadId: string;
   readonly fingerprint: Digest;
@@ -42,7 +42,7 @@ export interface ResolveOptions {
   readonly threadId: string;
   /** Whether the call happened. If it didn't, it runs again when it is made again. */
   readonly happened: boolean;
-  /** The call's result, if it happened: later replays return it. Default: undefined. */
+  /** The call's result, if it happened: later replays return it. It has to be storable. Default: undefined. */
   readonly result?: unknown;
   /** Who found out, for the trail. */
   readonly author?: string | undefined;
@@ -90,6 +90,8 @@ export async function resolveUnknown(
   const stored = happened
     ? await new StoredResults(saver, sealing).stored(() => keptResult(result, where.toolCallId))
     : undefined;
+  const notKept = stored?.fields.notKept;
+  if (notKept !== undefined) throw new InvalidOptionError("result", result, `It can't be kept: ${notKept}`);
   await log.change((calls) => {
     const now = calls.get(call);
     if (now?.status === "claimed" && now.claim?.seq !== claim?.seq)
@@ -102,8 +104,7 @@ export async function resolveUnknown(
       claim: now.claim?.seq ?? 0,
       by: "operator",
       happened,
-      kept: stored?.kept ?? false,
-      ...(stored === undefined ? {} : { resultHash: stored.hash }),
+      ...(stored?.fields ?? { kept: false }),
     };
     return { events: [{ event, payload: { result: stored?.result }, author }], answer: undefined };
   });
@@ -142,6 +143,7 @@ async function findOpenCall(
   const found = stateOf(log.threadId, calls, fingerprint);
   const state = found.status === "repeats" ? stateOf(log.threadId, calls, found.repeats ?? "") : found;
   const { status } = state;
+  if (lacksResult(state) && !happened) throw alreadyKnown(fingerprint, "it happened");
   if (await isUnresolved(journal, calls, state)) return state;
   if (status === "claimed") throw stillRuns(log.threadId, state, byLiveProcess);
   // A result can be recorded for a call that happened and whose result is missing.

@@ -2,7 +2,7 @@ import type { TierSaver } from "@stratigraph/core";
 import type { StoredResult } from "../calls/storedResults.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import { Calls, type Session } from "../log/calls.ts";
-import type { CallState } from "../log/callState.ts";
+import { lacksResult, type CallState } from "../log/callState.ts";
 import type { Effects, Entry, KeptError, Where } from "../log/entry.ts";
 import { isBookkeeping } from "../log/ownCalls.ts";
 import { decodeEntry, decodePayload } from "../log/records.ts";
@@ -35,6 +35,11 @@ export interface RecordedCall {
   /** How long the run of the tool that produced the outcome took, in milliseconds. */
   readonly ms: number | undefined;
   readonly error: KeptError | undefined;
+  /**
+   * Why the result of a call that happened isn't kept, if the call recorded it, or the result was asked for. Then its status is "unknown" until
+   * somebody gives the result.
+   */
+  readonly notKept: string | undefined;
   /** The entries about it, oldest first: none if they were cut off. */
   readonly entries: readonly Entry[];
   /** Reads the arguments. Undefined if they were erased or cut off. */
@@ -99,10 +104,8 @@ export async function recordedCalls(
   return found;
 }
 
-function told(
-  { call, tool, effects, where, status, repeats, key = call, attempts, error }: CallState,
-  entries: readonly Entry[],
-) {
+function told(state: CallState, entries: readonly Entry[]) {
+  const { call, tool, effects, where, status, repeats, key = call, attempts, error, result } = state;
   const events = entries.map(({ event }) => event);
   const ended = events.findLast((event) => event.type === "succeeded" || event.type === "read");
   return {
@@ -117,6 +120,7 @@ function told(
     returned: events.filter(({ type }) => type === "returned").length,
     ms: ended !== undefined && "ms" in ended ? ended.ms : undefined,
     error: status === "succeeded" ? undefined : error,
+    notKept: lacksResult(state) ? error?.message : result?.notKept,
     entries,
   };
 }

@@ -1,7 +1,7 @@
-import { StoredResults } from "../calls/storedResults.ts";
+import { StoredResults, whyNoResult } from "../calls/storedResults.ts";
 import { plainResult, type KeptResult } from "../calls/results.ts";
 import { keptError, resultNotKept } from "../errors.ts";
-import type { CallState } from "../log/callState.ts";
+import { lacksResult, type CallState } from "../log/callState.ts";
 import type { JournalParts } from "../parts.ts";
 import type { KeptCall, RollbackReport, TransactionCall } from "./report.ts";
 import type { TransactionRecord } from "./transactionRecord.ts";
@@ -40,16 +40,22 @@ async function undo(
   state: CallState,
   { args }: TransactionCall,
 ): Promise<Pick<KeptCall, "why" | "error"> | undefined> {
-  if (state.status !== "succeeded") return { why: "outcome unknown" };
+  if (state.status !== "succeeded" && !lacksResult(state)) return { why: "outcome unknown" };
   const work = parts.compensations.of(record.threadId, state.call, state.tool);
   if (work === undefined) return { why: "no compensation" };
   const { log, runner } = parts.of(record.threadId);
   try {
     const kept = await new StoredResults(parts.checkpointer, parts.sealing).of(log, state);
-    if (kept === undefined) throw resultNotKept(log.threadId, state);
+    if (kept === undefined) throw resultNotKept(log.threadId, state, whyNoResult(state, await log.calls()));
     const result = givenTo(kept);
     const site = { author: parts.authorOf(undefined) };
-    const planned = { ...record.compensationOf(state), site, options: {}, unjudged: true };
+    const planned = {
+      ...record.compensationOf(state),
+      site,
+      options: {},
+      needsNoResult: true,
+      unjudged: true,
+    };
     await runner.call(planned, () => work(result, args));
   } catch (error) {
     return { why: "compensation failed", error: keptError(error) };

@@ -127,6 +127,29 @@ describe.each(eras)("with a client of %s", (_era, connect: Connect) => {
     expect(paid).toEqual([5, 6]);
   });
 
+  it("a call that happened and whose result isn't kept isn't an invitation to call again", async () => {
+    const { call } = await connect(bank());
+    await call("pay", { amount: 5 }, "invoice 7");
+    await journal.erase("desk", { before: new Date(Date.now() + 60_000) });
+    for (const name of ["invoice 7", undefined]) {
+      const told = await call("pay", { amount: 5 }, name);
+      const [lost] = await all(journal.unresolved("desk"));
+      expect(told).toMatchObject({
+        isError: true,
+        _meta: { "dev.stratigraph/unknown": { thread: "desk", call: lost!.fingerprint } },
+      });
+      expect(told.text).toMatch(
+        /^This call of "pay" happened, once\. Don't make it again.*\(it was erased\)/u,
+      );
+      expect(told.text).toContain(`answer desk ${lost!.fingerprint.slice(0, 12)} happened`);
+      expect(told.text).not.toContain("not-happened");
+    }
+    const [lost] = await all(journal.unresolved("desk"));
+    await journal.resolve(lost!.fingerprint, { threadId: "desk", happened: true, result: "by hand" });
+    expect((await call("pay", { amount: 5 }, "invoice 7")).content).toEqual(says("by hand").content);
+    expect(paid).toEqual([5]);
+  });
+
   it("a tool that throws may have paid; an error that is certain, or an error that the tool reports, is a failure", async () => {
     const errors: (Error | CallToolResult)[] = [
       new Error("no answer"),

@@ -142,9 +142,10 @@ async function openOf(context: Context, thread: string): Promise<Open[]> {
 }
 
 function callQuestion(context: Context, item: OutputOf<"questions">["items"][number]): Open {
-  const { thread, call, kind, tool, args, why } = item;
+  const { thread, call, kind, tool, args, why, happened } = item;
   const shownArgs = args === undefined ? "" : ` ${JSON.stringify(args.value)}`;
-  const answers = kind === "approval" ? ["allow", "deny"] : ["happened", "not-happened"];
+  const answers =
+    kind === "approval" ? ["allow", "deny"] : happened === true ? ["happened"] : ["happened", "not-happened"];
   const optional =
     kind === "approval"
       ? { reason: text("Why", "The model is told why a call is denied.") }
@@ -152,7 +153,12 @@ function callQuestion(context: Context, item: OutputOf<"questions">["items"][num
   const properties = {
     answer: {
       type: "string" as const,
-      title: kind === "approval" ? "May it run?" : "Did it happen?",
+      title:
+        kind === "approval"
+          ? "May it run?"
+          : happened === true
+            ? "It happened: give its result"
+            : "Did it happen?",
       enum: answers,
     },
     ...optional,

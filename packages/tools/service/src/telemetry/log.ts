@@ -114,8 +114,10 @@ function maintenanceLine({ what, data }: Extract<TraceEvent, { type: "maintenanc
   return error === undefined ? ["debug", `maintenance: ${what}`] : ["error", `maintenance failed: ${what}`];
 }
 
-function toolLine({ tool, outcome }: Extract<TraceEvent, { type: "tool-call" }>): Line {
+function toolLine({ tool, outcome, notKept }: Extract<TraceEvent, { type: "tool-call" }>): Line {
   const message = `call of ${tool}: ${outcome}`;
+  if (outcome === "ran" && notKept !== undefined)
+    return ["warn", `${message}, and its result can't be kept: ${notKept}`];
   if (outcome === "ran" || outcome === "replayed") return ["debug", message];
   if (outcome === "denied" || outcome === "suspended") return ["info", message];
   return outcome === "failed" ? ["warn", message] : ["error", message];

@@ -8,7 +8,7 @@ import { Dialog } from "../../design/Dialog.tsx";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Field } from "../../design/Field.tsx";
 import { toast } from "../../design/Toast.tsx";
-import { answersTo, resultError, type Answer, type OpenQuestion } from "./texts.ts";
+import { answersTo, asksFor, resultError, type Answer, type OpenQuestion } from "./texts.ts";
 
 /** The name under which the browser remembers who answered last. */
 const authorKey = "stratigraph.author";
@@ -63,7 +63,7 @@ export function AnswerDialog({ question, onClose, onAnswered }: AnswerDialogProp
   return (
     <Dialog
       open
-      title={kind === "approval" ? `May ${tool} run?` : `Did ${tool} happen?`}
+      title={asksFor(question, tool)}
       onClose={onClose}
       actions={
         <>
@@ -83,7 +83,7 @@ export function AnswerDialog({ question, onClose, onAnswered }: AnswerDialogProp
       <div class="journal-answer">
         <fieldset class="journal-choices">
           <legend class="unseen">Answer</legend>
-          {answersTo(kind).map(({ value, label, hint }) => (
+          {answersTo(question).map(({ value, label, hint }) => (
             <label key={value} class={given === value ? "journal-choice is-chosen" : "journal-choice"}>
               <input
                 type="radio"

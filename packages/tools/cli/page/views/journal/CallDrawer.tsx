@@ -58,6 +58,7 @@ function CallDetail({ thread, item }: { readonly thread: string; readonly item: 
     result,
     entries,
     repeats,
+    notKept,
   } = item;
   const { label, tone, title } = statusOf(status);
   const asked = where.toolCallId !== undefined;
@@ -143,7 +144,13 @@ function CallDetail({ thread, item }: { readonly thread: string; readonly item: 
       <ValuePart
         title="Result"
         view={result}
-        none={status === "succeeded" ? "It wasn’t kept, or was erased." : "There is none."}
+        none={
+          notKept !== undefined
+            ? `It isn’t kept: ${notKept}`
+            : status === "succeeded"
+              ? "It wasn’t kept, or was erased."
+              : "There is none."
+        }
       />
       <section class="journal-part">
         <h3>What happened</h3>

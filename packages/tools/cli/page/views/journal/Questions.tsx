@@ -7,7 +7,7 @@ import { Id, Time } from "../../design/Texts.tsx";
 import { href } from "../../router.ts";
 import { inline } from "../../values/describe.ts";
 import { AnswerDialog } from "./AnswerDialog.tsx";
-import type { OpenQuestion } from "./texts.ts";
+import { asksFor, type OpenQuestion } from "./texts.ts";
 
 /** How many characters of the arguments a question shows. */
 const argsLength = 160;
@@ -60,7 +60,8 @@ function Question({
           <strong>{tool}</strong>({args === undefined ? "erased" : inline(args.value, argsLength)})
         </p>
         <p>
-          {kind === "approval" ? "May it run? The policy asks: " : "Did it happen? "}
+          {asksFor(question, "it")}
+          {kind === "approval" ? " The policy asks: " : " "}
           <span class="dim">{why}</span>
         </p>
         <p class="journal-question-facts faint">

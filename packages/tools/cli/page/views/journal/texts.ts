@@ -62,24 +62,32 @@ export function tookText(ms: number): string {
 }
 
 /** The possible answers to a question. */
-export function answersTo(kind: OpenQuestion["kind"]) {
-  return kind === "approval"
-    ? ([
-        { value: "allow", label: "Allow", hint: "The call runs once." },
-        { value: "deny", label: "Deny", hint: "The call doesn’t run, and the model is told why." },
-      ] as const)
-    : ([
-        {
-          value: "happened",
-          label: "It happened",
-          hint: "It isn’t made again: the agent gets the result below.",
-        },
-        {
-          value: "not-happened",
-          label: "It didn’t happen",
-          hint: "It runs again, with the same idempotency key.",
-        },
-      ] as const);
+export function answersTo({ kind, happened }: Pick<OpenQuestion, "kind" | "happened">) {
+  const answers =
+    kind === "approval"
+      ? ([
+          { value: "allow", label: "Allow", hint: "The call runs once." },
+          { value: "deny", label: "Deny", hint: "The call doesn’t run, and the model is told why." },
+        ] as const)
+      : ([
+          {
+            value: "happened",
+            label: "It happened",
+            hint: "It isn’t made again: the agent gets the result below.",
+          },
+          {
+            value: "not-happened",
+            label: "It didn’t happen",
+            hint: "It runs again, with the same idempotency key.",
+          },
+        ] as const);
+  return happened === true ? answers.slice(0, 1) : answers;
+}
+
+/** What a question asks. */
+export function asksFor({ kind, happened }: Pick<OpenQuestion, "kind" | "happened">, tool: string): string {
+  if (kind === "approval") return `May ${tool} run?`;
+  return happened === true ? `What was the result of ${tool}?` : `Did ${tool} happen?`;
 }
 
 export type Answer = "allow" | "deny" | "happened" | "not-happened";

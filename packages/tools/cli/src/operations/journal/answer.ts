@@ -110,7 +110,7 @@ function questionOf(open: readonly OpenQuestion[], given: string, thread: string
 }
 
 function checkAnswer(
-  { kind }: OpenQuestion,
+  { kind, happened }: OpenQuestion,
   given: (typeof answers)[number],
   { result, reason }: { readonly result: string | undefined; readonly reason: string | undefined },
 ): void {
@@ -126,6 +126,12 @@ function checkAnswer(
       "answer",
       given,
       "This call was begun, and nobody knows whether it happened: answer happened or not-happened.",
+    );
+  if (happened === true && given === "not-happened")
+    throw new InvalidOptionError(
+      "answer",
+      given,
+      "It is recorded that this call happened, and its result isn't kept: answer happened, with its result.",
     );
   if (result !== undefined && given !== "happened")
     throw new InvalidOptionError(

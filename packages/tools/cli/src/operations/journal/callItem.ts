@@ -59,6 +59,10 @@ export const callItem = z.object({
   error: z.string().optional(),
   args: valueView.optional().describe("Absent where they were erased or cut off."),
   result: valueView.optional().describe("Absent if there is none, or if it wasn't kept or was erased."),
+  notKept: z
+    .string()
+    .optional()
+    .describe("Why the result of a call that happened isn't kept: a repetition asks a person for it."),
   entries: z.array(entryFields).describe("What the journal says of it, oldest first."),
 });
 
@@ -76,7 +80,8 @@ const outcomes: ReadonlySet<string> = new Set([
 
 /** A recorded call without its values, for people and programs. @param hidesErrors whether texts of errors may hold what is redacted */
 export function callItemOf(call: RecordedCall, values: CallValues, hidesErrors: boolean): CallItem {
-  const { fingerprint, tool, effects, where, repeats, attempts, returned, ms, error, entries } = call;
+  const { fingerprint, tool, effects, where, repeats, attempts, returned, ms, error, entries, notKept } =
+    call;
   const ended = entries.findLast(({ event }) => outcomes.has(event.type));
   const [begun] = entries;
   return {
@@ -93,6 +98,7 @@ export function callItemOf(call: RecordedCall, values: CallValues, hidesErrors: 
     key: call.idempotencyKey,
     where: { ...where },
     ...(error === undefined ? {} : { error: hidesErrors ? redactedText : `${error.name}: ${error.message}` }),
+    ...(notKept === undefined ? {} : { notKept: hidesErrors ? redactedText : notKept }),
     ...values,
     entries: entries.map((entry) => entryOf(entry, hidesErrors)),
   };
@@ -132,14 +138,16 @@ function entryText(event: Entry["event"], hidesErrors: boolean): string {
     case "claimed":
       return event.attempt === 1 ? "claimed, about to run" : `claimed again, attempt ${event.attempt}`;
     case "succeeded":
-      return `happened, in ${event.ms} ms${event.kept ? "" : "; the result wasn't kept"}`;
+      return `happened, in ${event.ms} ms${event.kept ? "" : `; the result wasn't kept${said(event.notKept)}`}`;
     case "read":
       return event.error === undefined
-        ? `ran, in ${event.ms} ms`
+        ? `ran, in ${event.ms} ms${event.kept ? "" : `; the result wasn't kept${said(event.notKept)}`}`
         : `ran, and failed${said(event.error.message)}`;
     case "failed":
       return `certainly didn't happen${said(event.error.message)}`;
     case "unknown":
+      if (event.reason === "not kept")
+        return `its result was asked for, and isn't kept${said(event.error?.message)}`;
       return `nobody knows whether it happened (${event.reason})${said(event.error?.message)}`;
     case "suspended":
       return "stopped with a question of its own, before it acted";

@@ -16,8 +16,12 @@ export const openQuestion = z.object({
   kind: z
     .enum(["ambiguous", "approval"])
     .describe(
-      "ambiguous: nobody knows whether the call happened. approval: a policy asks whether it may run.",
+      "ambiguous: nobody knows whether the call happened, or what it returned. approval: a policy asks whether it may run.",
     ),
+  happened: z
+    .literal(true)
+    .optional()
+    .describe("It is recorded that the call happened, and its result isn't kept: only that is asked for."),
   tool: z.string(),
   effects: z.enum(["none", "idempotent", "once"]).optional(),
   args: valueView.optional().describe("Absent where they were erased."),
@@ -80,7 +84,7 @@ async function ambiguous(
   asked: readonly PendingQuestion[],
   redaction: Redaction,
 ): Promise<OpenQuestion> {
-  const { fingerprint, tool, effects, attempts, error, where, idempotencyKey: key } = call;
+  const { fingerprint, tool, effects, attempts, error, where, idempotencyKey: key, notKept } = call;
   const waiting = asked.find(
     ({ question }) => question.kind === "ambiguous" && question.call === fingerprint,
   );
@@ -101,6 +105,7 @@ async function ambiguous(
     ...(begun === undefined ? {} : { begun }),
     attempts,
     key,
+    ...(notKept === undefined ? {} : { happened: true as const }),
     ...(checkpoint === undefined ? {} : { checkpoint }),
     where: { ...where },
   };

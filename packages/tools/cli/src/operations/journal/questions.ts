@@ -24,7 +24,7 @@ export const questions = operation({
   group: "look",
   effect: "read",
   summary:
-    "List what a person must answer: calls that may have happened, and calls that a policy asks about.",
+    "List what a person must answer: calls that may have happened, results that aren't kept, and calls that a policy asks about.",
   args: ["thread"],
   examples: ["stratigraph questions", "stratigraph questions ada"],
   input: z.object({
@@ -67,6 +67,7 @@ function* questionLines({
   tool,
   args,
   why,
+  happened,
   answered,
   asked,
   begun,
@@ -74,7 +75,13 @@ function* questionLines({
 }: OpenQuestion): Generator<string> {
   const argsText = args === undefined ? "(erased)" : inlineText(args.value);
   yield `${shown(thread)}  ${shown(tool)}  ${argsText}`;
-  yield `  ${kind === "approval" ? "May it run?" : "Did it happen?"} ${shown(why)}`;
+  const asks =
+    kind === "approval"
+      ? "May it run?"
+      : happened === true
+        ? "It happened. What was its result?"
+        : "Did it happen?";
+  yield `  ${asks} ${shown(why)}`;
   if (begun !== undefined) yield `  begun ${timeText(Date.now() - Date.parse(begun))} ago  ${begun}`;
   if (kind === "ambiguous" && key !== undefined) yield `  idempotency key ${shown(key)}`;
   if (asked) yield "  The graph is stopped, and waits for the answer.";

@@ -188,6 +188,30 @@ test("a call that may have happened: found not to have, it runs again; refused w
   await expect(answer(saver, { call, answer: "happened" })).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
 
+test("a call that happened and whose result isn't kept is asked about: only its result is taken", async () => {
+  const saver = new MemorySaver();
+  const { graph, journal, paid } = agent(saver, payOnce);
+  await graph.invoke(hello, on("ada"));
+  await journal.erase("ada", { before: new Date(Date.now() + 60_000) });
+  expect((await questions(saver)).output.items).toEqual([]);
+  const states = [];
+  for await (const state of graph.getStateHistory(on("ada"))) states.push(state);
+  await graph.invoke(null, states.find(({ next }) => next.includes("tools"))!.config);
+  const { output, text } = await questions(saver, { thread: "ada" });
+  expect(output.items).toMatchObject([
+    { kind: "ambiguous", happened: true, asked: true, why: "it was erased" },
+  ]);
+  expect(text).toContain("It happened. What was its result? it was erased");
+  expect((await calls(saver)).output.items).toMatchObject([
+    { status: "unresolved", notKept: "it was erased" },
+  ]);
+  const { call } = output.items[0]!;
+  await expect(answer(saver, { call, answer: "not-happened" })).rejects.toThrow("answer happened");
+  await answer(saver, { call, answer: "happened", result: '"by phone"' });
+  const done = await graph.invoke(null, on("ada"));
+  expect([receipts(done.messages), paid]).toEqual([["by phone"], [5]]);
+});
+
 test("a call that was found not to have happened runs again with its idempotency key, as the answer says", async () => {
   const saver = new MemorySaver();
   const journal = createJournal(saver);

@@ -1,0 +1,101 @@
+import type { Mutant } from "../mutant.ts";
+
+const src = "packages/features/journal/src";
+const test = "packages/features/journal/test";
+const notKept = { kind: "guard", tests: [`${test}/notKept.test.ts`] } as const;
+
+/** Results of calls that happened and that can't be given, and arguments that aren't JSON. */
+export const notKeptMutants: readonly Mutant[] = [
+  {
+    ...notKept,
+    id: "nk01",
+    what: "nobody learns that a result was asked for: equal calls run meanwhile",
+    file: `${src}/calls/callRunner.ts`,
+    find: "else await this.#outcomes.lack(resolution.state);",
+    replace: "else throw new Error(log.threadId);",
+    name: "erased",
+  },
+  {
+    ...notKept,
+    id: "nk02",
+    what: "an idempotent call that happened is made again for its result",
+    file: `${src}/calls/resolve.ts`,
+    find: 'return effects === "idempotent" && !lacksResult(state) ? again',
+    replace: 'return effects === "idempotent" ? again',
+    name: "erased",
+  },
+  {
+    ...notKept,
+    id: "nk03",
+    what: "a person takes back that a call happened",
+    file: `${src}/calls/questions.ts`,
+    find: 'fields["happened"] === false && question.happened !== true',
+    replace: 'fields["happened"] === false',
+    name: "erased",
+  },
+  {
+    ...notKept,
+    id: "nk04",
+    what: "a reconciler takes back that a call happened",
+    file: `${src}/calls/gate.ts`,
+    find: "reconciled !== undefined && (reconciled.happened || !happened)",
+    replace: "reconciled !== undefined",
+    name: "a reconciler",
+  },
+  {
+    ...notKept,
+    id: "nk05",
+    what: "an operator takes back that a call happened",
+    file: `${src}/trail/operator.ts`,
+    find: "if (lacksResult(state) && !happened) throw",
+    replace: "if (false) throw",
+    name: "erased",
+  },
+  {
+    ...notKept,
+    id: "nk06",
+    what: "an operator's result that can't be kept is taken, and lost",
+    file: `${src}/trail/operator.ts`,
+    find: "if (notKept !== undefined)",
+    replace: "if (false)",
+    name: "an answer that can't be kept",
+  },
+  {
+    ...notKept,
+    id: "nk07",
+    what: "a person's result that can't be kept is taken, and lost",
+    file: `${src}/calls/outcomes.ts`,
+    find: 'if (unkept !== undefined && by === "person") return unkept;',
+    replace: "",
+    name: "an answer that can't be kept",
+  },
+  {
+    ...notKept,
+    id: "nk08",
+    what: "the items of a batch wait for results that nobody needs",
+    file: `${src}/batch/batch.ts`,
+    find: "needsNoResult: true,",
+    replace: "",
+    name: "a batch",
+  },
+  {
+    kind: "guard",
+    id: "nk09",
+    what: "a model's arguments that aren't JSON end the run",
+    file: `${src}/callFront.ts`,
+    find: 'if (!isAsked || !StratigraphError.is(error, "SERIALIZATION")) throw error;',
+    replace: "if (error !== undefined) throw error;",
+    tests: [`${test}/agents.test.ts`],
+    name: "whose arguments aren't JSON",
+  },
+  {
+    kind: "guard",
+    id: "nk10",
+    what: "a message whose calls have arguments that aren't JSON has no place in the chain",
+    file: `${src}/identity/fingerprint.ts`,
+    find: "const key = describing([name, version, args]);",
+    replace: "const key = canonical([name, version, args]);",
+    tests: [`${test}/notJson.test.ts`],
+    name: "half an emoji",
+  },
+];
