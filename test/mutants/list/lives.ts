@@ -123,7 +123,7 @@ export const livesMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a thread that is deleted while its archived head is read is told as evicted",
     file: "packages/engine/core/src/operations/settledHead.ts",
-    find: "if (head === checkpointId) throw error;",
+    find: "if (head === checkpointId || head === before) throw error;",
     replace: "throw error;",
     tests: ["test/simulation/lives.test.ts"],
     name: "deleted",

@@ -76,6 +76,7 @@ export { diagnoseMemory } from "./operations/diagnoseMemory.ts";
 export { pingTier, tierHealth } from "./operations/health.ts";
 export { ancestorsFrom } from "./operations/ancestors.ts";
 export { settledHead } from "./operations/settledHead.ts";
+export { timeOfId } from "./contract/timeOfId.ts";
 export { wasArchived, withoutBytes } from "./operations/withoutBytes.ts";
 export { straysOf } from "./operations/straysOf.ts";
 export { isThreadInfo } from "./operations/listThreads.ts";

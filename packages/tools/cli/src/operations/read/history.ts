@@ -1,7 +1,14 @@
 import { lineage } from "@stratigraph/branch";
 import { forksOf, Lanes } from "@stratigraph/branch/internal";
 import type { TierSaver } from "@stratigraph/core";
-import { decodeCursor, encodeCursor, outlineOf } from "@stratigraph/core/internal";
+import {
+  decodeCursor,
+  encodeCursor,
+  inspectsThreads,
+  outlineOf,
+  ownersOf,
+  withoutBytes,
+} from "@stratigraph/core/internal";
 import type { Namespace } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { shown, table } from "../render/columns.ts";
@@ -92,6 +99,7 @@ export const history = operation({
       .object({ thread: z.string(), checkpoint: z.string() })
       .optional()
       .describe("Where the thread was forked from another one."),
+    note: z.string().optional().describe("If the head is lost or isn't here, or the thread was deleted."),
     items: z.array(item),
     lanes: z
       .array(z.string().nullable())
@@ -114,6 +122,7 @@ export const history = operation({
     const before = place?.before;
     const records = new Records(saver, at);
     const found = await records.page(before, limit + 1);
+    const note = place === undefined ? await stateNote(saver, at, found) : undefined;
     // The main line has the first lane, even if other checkpoints are newer than the head.
     const lanes = place?.lanes ?? [found[0]?.head ?? null];
     const page = found.slice(0, limit);
@@ -145,6 +154,7 @@ export const history = operation({
       namespace,
       thread: threadId,
       ...from,
+      ...(note === undefined ? {} : { note }),
       items,
       lanes,
       ...(namespaces ? { namespaces: await subgraphsOf(saver, threadId) } : {}),
@@ -153,11 +163,12 @@ export const history = operation({
       ...next,
     };
   },
-  *render({ thread, origin, items, lanes, namespaces = [], missing, forksCut, cursor }) {
+  *render({ thread, origin, note, items, lanes, namespaces = [], missing, forksCut, cursor }) {
     if (items.length === 0 && cursor === undefined) {
-      yield `No checkpoints of ${JSON.stringify(thread)} are here.`;
+      yield note ?? `No checkpoints of ${JSON.stringify(thread)} are here.`;
       return;
     }
+    if (note !== undefined) yield note;
     const now = Date.now();
     const tree = new Lanes(lanes.map((id) => id ?? undefined));
     const rows = items.flatMap((each) => {
@@ -214,6 +225,35 @@ function notes(
     ...(gone ? [`from ${parent}, which isn't here`] : []),
     ...forks.map((fork) => `fork ${fork}`),
   ];
+}
+
+/**
+ * What a first page doesn't show by itself. An empty one doesn't mean that there is nothing.
+ * @throws EvictedError, CorruptionError if there is a head, and its checkpoint isn't here
+ */
+async function stateNote(
+  { tier }: TierSaver,
+  at: Namespace,
+  [newest]: readonly OpenedRecord[],
+): Promise<string | undefined> {
+  if (newest?.head !== undefined) {
+    const isListed = newest.record.checkpointId >= newest.head;
+    return isListed ? undefined : (await withoutBytes(tier, { ...at, checkpointId: newest.head })).message;
+  }
+  const { head, headless, revision } = await tier.peek(at);
+  const name = JSON.stringify(at.threadId);
+  if (headless === true)
+    return `The head of ${name} is lost, so no run can go on from it. Run "stratigraph verify".`;
+  if (newest !== undefined) return undefined;
+  if (head !== undefined) throw await withoutBytes(tier, { ...at, checkpointId: head });
+  const [owner] = ownersOf(tier);
+  const inspector = owner?.of ?? owner;
+  const isDeleted =
+    revision > 0 &&
+    inspector !== undefined &&
+    inspectsThreads(inspector) &&
+    (await inspector.inspect(at.threadId))?.deleted === true;
+  return isDeleted ? `Thread ${name} was deleted.` : undefined;
 }
 
 async function subgraphsOf(saver: TierSaver, threadId: string): Promise<string[]> {

@@ -34,7 +34,11 @@ export async function remedyFor(found: Case): Promise<Remedy> {
       return part === "writes" ? dropStray(found) : dropOrphanBlob(found);
     case "gap":
       if (part === "writes") return { impossible: writesAdvice };
-      return (await putBack(found)) ?? { impossible: gapAdvice };
+      return (
+        (await putBack(found)) ?? {
+          impossible: found.suspicion.channel === undefined ? gapAdvice : neededAdvice,
+        }
+      );
     case "wrong-head":
       return await mendHead(found);
     default:
@@ -54,10 +58,15 @@ const writesAdvice =
   "Restore the missing rows of pending writes from a backup, or fork the thread from a checkpoint before the step.";
 const gapAdvice =
   "No tier has this checkpoint. Newer ones can be read and continued. To have the older history in one piece again, restore this one from a backup.";
+const neededAdvice =
+  "No tier has this checkpoint. From a backup, restore its row and those of its ancestors, with their pending writes and values; if a part of the thread was archived, name the archive. Until then, nothing of the thread is removed.";
 const historyAdvice =
   "No tier has good bytes. The head doesn't need them, so runs can continue. To read this checkpoint, restore it from a backup; to be rid of it, prune the thread.";
 const headAdvice =
   "No tier has good bytes. Neither the head of this thread can be read, nor an older checkpoint that it could be set to, so runs on the thread fail. Check first that the encryption keys are those with which it was written. If they are, restore the thread from a backup.";
+/** What a person can do if a thread was begun anew over a lost head. */
+const anewAdvice = (threadId: string, last: string): string =>
+  `Nothing is done. To have what came before in a thread of its own: stratigraph fork '${threadId}@${last}' NEW-ID. To go on from it here: stratigraph promote '${threadId}@${last}'. If nobody needs it, prune the thread.`;
 const markAdvice =
   "Nothing is done: runs continue from this head. If something newer won the race and is lost, restore it from a backup.";
 /** What a person can do if a tier can't read what it holds. */
@@ -188,12 +197,13 @@ function insertion(
 
 async function mendHead(found: Case): Promise<Remedy> {
   const { storage, threadId, suspicion } = found;
-  const { place, namespace, checkpointId, target, severity } = suspicion;
+  const { place, part, namespace, checkpointId, target, severity } = suspicion;
   if (severity === "error" && checkpointId !== undefined) {
     const none =
       "No tier has a whole checkpoint that the head could be set to. Restore the thread from a backup, or delete it.";
     return (await putBack(found)) ?? (await cutBack(found)) ?? { impossible: none };
   }
+  if (part === "thread") return { impossible: anewAdvice(threadId, checkpointId!) };
   if (target === undefined && checkpointId !== undefined) return { impossible: markAdvice };
   const to =
     target === undefined ? undefined : await storedIn(place, { threadId, namespace, checkpointId: target });

@@ -1,3 +1,4 @@
+import { timeOfId } from "@stratigraph/core/internal";
 import {
   checkpointKey,
   namedBlobs,
@@ -7,7 +8,6 @@ import {
   type BlobInfo,
   type ThreadInspection,
 } from "@stratigraph/core/tier";
-import { timeOfId } from "../values/timeOfId.ts";
 import type { Place } from "./places.ts";
 import type { OwnerView } from "./ownerView.ts";
 import type { Suspicion } from "./suspicion.ts";
