@@ -1,14 +1,7 @@
 import { lineage } from "@stratigraph/branch";
 import { forksOf, Lanes } from "@stratigraph/branch/internal";
 import type { TierSaver } from "@stratigraph/core";
-import {
-  decodeCursor,
-  encodeCursor,
-  inspectsThreads,
-  outlineOf,
-  ownersOf,
-  withoutBytes,
-} from "@stratigraph/core/internal";
+import { decodeCursor, encodeCursor, outlineOf, withoutBytes } from "@stratigraph/core/internal";
 import type { Namespace } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { shown, table } from "../render/columns.ts";
@@ -99,7 +92,7 @@ export const history = operation({
       .object({ thread: z.string(), checkpoint: z.string() })
       .optional()
       .describe("Where the thread was forked from another one."),
-    note: z.string().optional().describe("If the head is lost or isn't here, or the thread was deleted."),
+    note: z.string().optional().describe("If the head isn't here: where it is, or that it is lost."),
     items: z.array(item),
     lanes: z
       .array(z.string().nullable())
@@ -122,7 +115,7 @@ export const history = operation({
     const before = place?.before;
     const records = new Records(saver, at);
     const found = await records.page(before, limit + 1);
-    const note = place === undefined ? await stateNote(saver, at, found) : undefined;
+    const note = place === undefined ? await headNote(saver, at, found) : undefined;
     // The main line has the first lane, even if other checkpoints are newer than the head.
     const lanes = place?.lanes ?? [found[0]?.head ?? null];
     const page = found.slice(0, limit);
@@ -165,7 +158,7 @@ export const history = operation({
   },
   *render({ thread, origin, note, items, lanes, namespaces = [], missing, forksCut, cursor }) {
     if (items.length === 0 && cursor === undefined) {
-      yield note ?? `No checkpoints of ${JSON.stringify(thread)} are here.`;
+      yield `No checkpoints of ${JSON.stringify(thread)} are here.`;
       return;
     }
     if (note !== undefined) yield note;
@@ -228,32 +221,19 @@ function notes(
 }
 
 /**
- * What a first page doesn't show by itself. An empty one doesn't mean that there is nothing.
- * @throws EvictedError, CorruptionError if there is a head, and its checkpoint isn't here
+ * What a first page doesn't show by itself: that the head isn't here.
+ * @throws EvictedError, CorruptionError if nothing is
  */
-async function stateNote(
+async function headNote(
   { tier }: TierSaver,
   at: Namespace,
   [newest]: readonly OpenedRecord[],
 ): Promise<string | undefined> {
-  if (newest?.head !== undefined) {
-    const isListed = newest.record.checkpointId >= newest.head;
-    return isListed ? undefined : (await withoutBytes(tier, { ...at, checkpointId: newest.head })).message;
-  }
-  const { head, headless, revision } = await tier.peek(at);
-  const name = JSON.stringify(at.threadId);
-  if (headless === true)
-    return `The head of ${name} is lost, so no run can go on from it. Run "stratigraph verify".`;
-  if (newest !== undefined) return undefined;
-  if (head !== undefined) throw await withoutBytes(tier, { ...at, checkpointId: head });
-  const [owner] = ownersOf(tier);
-  const inspector = owner?.of ?? owner;
-  const isDeleted =
-    revision > 0 &&
-    inspector !== undefined &&
-    inspectsThreads(inspector) &&
-    (await inspector.inspect(at.threadId))?.deleted === true;
-  return isDeleted ? `Thread ${name} was deleted.` : undefined;
+  const head = newest === undefined ? (await tier.peek(at)).head : newest.head;
+  if (head === undefined || (newest !== undefined && newest.record.checkpointId >= head)) return undefined;
+  const error = await withoutBytes(tier, { ...at, checkpointId: head });
+  if (newest === undefined) throw error;
+  return error.message;
 }
 
 async function subgraphsOf(saver: TierSaver, threadId: string): Promise<string[]> {

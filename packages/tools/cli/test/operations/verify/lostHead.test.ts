@@ -95,6 +95,13 @@ describe.each(Object.entries(places))("in %s", (_, openPlace) => {
     await expect(turns(saver(), "ada", 1)).rejects.toMatchObject(lost("ada"));
     await expect(agent(saver()).updateState(on("ada"), { note: "x" })).rejects.toMatchObject(lost("ada"));
     await expect(saver().prune(["ada"], { strategy: "keep_latest" })).rejects.toMatchObject(lost("ada"));
+    const context = testContext(saver());
+    for (const name of ["history", "show"])
+      await expect(
+        runOperation(operationNamed(name), { [name === "show" ? "at" : "thread"]: "ada" }, context),
+      ).rejects.toMatchObject(lost("ada"));
+    const { items } = (await runOperation(operationNamed("threads"), {}, context)) as { items: object[] };
+    expect(items).toMatchObject([{ thread: "ada", headless: true, evicted: false }]);
     // A writer that never read it.
     const other = new TierSaver(new MemoryTier());
     await turns(other, "ada", 1);
