@@ -163,7 +163,7 @@ export const livesMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a thread whose head is nowhere is copied",
     file: "packages/engine/core/src/operations/copyThread.ts",
-    find: "if (unlisted !== undefined) throw new EvictedError(tier.name, unlisted);",
+    find: "if (unlisted !== undefined) throw await withoutBytes(tier, unlisted);",
     replace: "",
     tests: ["test/simulation/lives.test.ts"],
     name: "head is nowhere",

@@ -77,6 +77,8 @@ export { pingTier, tierHealth } from "./operations/health.ts";
 export { ancestorsFrom } from "./operations/ancestors.ts";
 export { settledHead } from "./operations/settledHead.ts";
 export { timeOfId } from "./contract/timeOfId.ts";
+export { headlessError } from "./contract/errors.ts";
+export { beginsThread, isHeadless } from "./contract/headRules.ts";
 export { wasArchived, withoutBytes } from "./operations/withoutBytes.ts";
 export { straysOf } from "./operations/straysOf.ts";
 export { isThreadInfo } from "./operations/listThreads.ts";

@@ -1,7 +1,13 @@
 import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
-import { settledHead, validId, withoutBytes, type DecodedBody } from "@stratigraph/core/internal";
-import { headlessError, type Address, type StoredCheckpoint } from "@stratigraph/core/tier";
+import {
+  settledHead,
+  validId,
+  withoutBytes,
+  type DecodedBody,
+  headlessError,
+} from "@stratigraph/core/internal";
+import type { Address, StoredCheckpoint } from "@stratigraph/core/tier";
 
 /** A checkpoint of a thread. */
 export interface Point {

@@ -72,9 +72,13 @@ const reading = operations
 test("an archived thread was written when its head was, not when it was archived; without its archive nothing says that it is empty", async () => {
   const { saver, warm } = await stack();
   const written = (await saver.getTuple(on("young")))!.checkpoint.ts;
-  const { items } = (await ran("threads", { order: "oldest" }, saver)) as unknown as {
-    items: { thread: string; writtenAt: string; archivedAt?: string }[];
-  };
+  const {
+    output: { items },
+  } = await ran<{ items: { thread: string; writtenAt: string; archivedAt?: string }[] }>(
+    "threads",
+    { order: "oldest" },
+    saver,
+  );
   const old = items.find(({ thread }) => thread === "old")!;
   expect(Date.parse(old.writtenAt)).toBeLessThan(Date.parse(written));
   expect(Date.parse(old.archivedAt!)).toBeGreaterThanOrEqual(Date.parse(old.writtenAt));

@@ -1,3 +1,4 @@
+// long file: the columns of a history and what each is made of, best read together
 import { lineage } from "@stratigraph/branch";
 import { forksOf, Lanes } from "@stratigraph/branch/internal";
 import type { TierSaver } from "@stratigraph/core";

@@ -1,7 +1,7 @@
 import type { Point } from "@stratigraph/branch";
 import { InvalidAddressError, NotFoundError, type StratigraphError, type TierSaver } from "@stratigraph/core";
-import { inspectsThreads, ownersOf, validId } from "@stratigraph/core/internal";
-import { headlessError, type CheckpointRecord, type Namespace } from "@stratigraph/core/tier";
+import { inspectsThreads, ownersOf, validId, headlessError } from "@stratigraph/core/internal";
+import type { CheckpointRecord, Namespace } from "@stratigraph/core/tier";
 
 /** How an operation's input names a checkpoint; see `fields`. */
 export interface AddressInput {

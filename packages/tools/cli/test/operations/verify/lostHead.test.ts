@@ -1,3 +1,4 @@
+// long file: the stories of a lost head, on the same storages
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readdir, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
