@@ -2,6 +2,7 @@
 import { missingBatches } from "@stratigraph/core/internal";
 import { checkpointKey, isReserved, reservedNamespaces, type Address } from "@stratigraph/core/tier";
 import { fromTheFuture } from "./fromTheFuture.ts";
+import { formerLives } from "./orphans.ts";
 import type { OwnerView } from "./ownerView.ts";
 import { Suspicions, type Suspicion } from "./suspicion.ts";
 import type { SeenCheckpoint } from "./threadScan.ts";
@@ -201,6 +202,8 @@ class Lineage {
    * at once, their checkpoints come at the same time.
    */
   *beginnings(): Generator<Suspicion> {
+    // An archive may have another life of the thread, with a beginning of its own.
+    if (!formerLives(this.#owners).next().done) return;
     const roots = [...this.#seen.values()]
       .filter(({ namespace, begins, lostTo }) => namespace === "" && begins && lostTo === undefined)
       .sort((a, b) => (a.checkpointId < b.checkpointId ? -1 : 1));
