@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, readdir, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Annotation, Command, DeltaChannel, START, StateGraph } from "@langchain/langgraph";
+import { Annotation, Command, DeltaChannel, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
 import { reservedNamespaces } from "@stratigraph/core/tier";
@@ -72,7 +72,7 @@ const lost = (threadId: string) => ({
   message: expect.stringMatching(new RegExp(`"${threadId}".*verify.*repair`)),
 });
 
-describe.each(Object.entries(places))("in %s", (_, openPlace) => {
+describe.each(Object.entries(places))("in %s", (name, openPlace) => {
   let place: Place;
   beforeAll(async () => {
     place = await openPlace();
@@ -135,6 +135,52 @@ describe.each(Object.entries(places))("in %s", (_, openPlace) => {
     await repaired(place.open(), await verified(place.open(), { threads: ["bob"] }));
     const { log } = await agent(saver()).invoke(new Command({ resume: "yes" }), on("bob"));
     expect(log.map((each: string) => each.split(" ")[0])).toEqual(["a", "thought", "act"]);
+  });
+
+  // Memory looks at the root alone: it loses nothing by itself.
+  test.skipIf(name === "memory")("a subgraph that waits doesn't begin anew, and others do", async () => {
+    let began = 0;
+    const State = Annotation.Root({ text: Annotation<string>() });
+    const inner = (checkpointer?: true) =>
+      new StateGraph(State)
+        .addNode("begin", () => {
+          began += 1;
+          return {};
+        })
+        .addNode("ask", () => ({ text: String(interrupt("go on?")) }))
+        .addEdge(START, "begin")
+        .addEdge("begin", "ask")
+        .compile(checkpointer === undefined ? {} : { checkpointer });
+    const outer = (kept?: true) =>
+      new StateGraph(State)
+        .addNode("inner", inner(kept))
+        .addEdge(START, "inner")
+        .compile({ checkpointer: saver() });
+    for (const kept of [undefined, true] as const) {
+      const threadId = kept === undefined ? "sub" : "kept";
+      for (const turn of [1, 2]) {
+        await outer(kept).invoke({ text: "" }, on(threadId));
+        if (turn === 1) await outer(kept).invoke(new Command({ resume: "yes" }), on(threadId));
+      }
+      expect(began).toBe(2);
+      const tier = place.open();
+      const { checkpoint } = (await saver().getTuple(on(threadId)))!;
+      const namespaces = new Map<string, string>();
+      for await (const { record } of tier.list({ threadId, recordsOnly: true }))
+        if (record.namespace !== "" && record.checkpointId > checkpoint.id)
+          namespaces.set(record.namespace, record.checkpointId);
+      expect(namespaces.size).toBe(1);
+      const [namespace] = [...namespaces.keys()];
+      const { revision } = await tier.peek({ threadId, namespace: "" });
+      const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [] };
+      await tier.remove({ threadId, revision, ...nothing, heads: [{ namespace: namespace! }] });
+      const answer = (): Promise<unknown> => outer(kept).invoke(new Command({ resume: "yes" }), on(threadId));
+      await expect(answer()).rejects.toMatchObject({ code: "CORRUPT", data: { threadId, namespace } });
+      await repaired(tier, await verified(tier, { threads: [threadId] }));
+      expect(await answer()).toMatchObject({ text: "yes" });
+      expect(began).toBe(2);
+      began = 0;
+    }
   });
 
   test("a thread that is deleted, or that only pending writes came for, is begun as ever", async () => {
