@@ -100,8 +100,8 @@ export const coreFaults: readonly Mutant[] = [
     kind: "fault",
     what: "a page of threads has one thread too many, and the next page begins with it",
     file: `${src}/operations/listThreads.ts`,
-    find: "if (threads.length === limit) {",
-    replace: "if (threads.length > limit) {",
+    find: "if (threads.length === limit) return",
+    replace: "if (threads.length > limit) return",
     tests: [`${test}/contract/saverTags.test.ts`],
   },
   {

@@ -2,18 +2,11 @@
 export { conflictOf, goesOn, neededBlobs } from "./contract/appendRules.ts";
 export { blobClosure, missingBlob, namedBlobs } from "./contract/blobClosure.ts";
 export { storedSize } from "./contract/traffic.ts";
-export {
-  beginsThread,
-  decideMoves,
-  isHeadless,
-  lostToOf,
-  refuseLateWriter,
-  refuseLostParents,
-} from "./contract/headRules.ts";
+export { decideMoves, lostToOf, refuseLateWriter, refuseLostParents } from "./contract/headRules.ts";
 export { isListed } from "./contract/isListed.ts";
 export { addressKey, checkpointKey } from "./contract/keys.ts";
 export { checkTier } from "./contract/checkTier.ts";
-export { closedError, headlessError, threadExists } from "./contract/errors.ts";
+export { closedError, threadExists } from "./contract/errors.ts";
 export type { Check, CheckUp, CheckResult } from "./operations/checkUp.ts";
 export type { HealthReporter } from "./operations/health.ts";
 export { isKeptWhole, isReserved, reservedNamespaces } from "./contract/reservedNamespaces.ts";

@@ -8,11 +8,10 @@ import {
   type ThreadStatus,
   type Tier,
 } from "@stratigraph/core";
-import { blobsOf, News, statusLetters, statusOfLetter } from "@stratigraph/core/internal";
+import { blobsOf, News, statusLetters, statusOfLetter, headlessError } from "@stratigraph/core/internal";
 import {
   checkStoredSize,
   conflictOf,
-  headlessError,
   threadExists,
   tombstoneMs,
   type Address,

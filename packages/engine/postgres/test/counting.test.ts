@@ -105,7 +105,8 @@ test("steps of a run, also the first of a thread, are appended row by row; sets 
   const plain = await calls((fresh) =>
     threeNodes(fresh).invoke({ last: "a" }, { configurable: { thread_id: "t" }, durability: "sync" }),
   );
-  expect([...plain.keys()]).toEqual(["append_thread_1"]);
+  expect([...plain.keys()].sort()).toEqual(["append_begins_1", "append_thread_1"]);
+  expect(plain.get("append_begins_1")).toBe(1);
   const again = await calls(async (fresh) => {
     await fresh.deleteThread("t");
     await threeNodes(fresh).invoke({ last: "b" }, { configurable: { thread_id: "t" } });

@@ -17,11 +17,11 @@ import {
   statusTerms,
   statusLetters,
   validId,
+  headlessError,
 } from "@stratigraph/core/internal";
 import {
   storedSize,
   conflictOf,
-  headlessError,
   lockRememberedMs,
   tagKey,
   tombstoneMs,

@@ -7,12 +7,12 @@ import {
   writesTraffic,
   Calls,
   checkOptions,
+  beginsThread,
+  isHeadless,
 } from "@stratigraph/core/internal";
 import {
   storedSize,
-  beginsThread,
   checkpointKey,
-  isHeadless,
   isKeptWhole,
   isListed,
   tagKey,

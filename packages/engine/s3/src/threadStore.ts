@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { StratigraphError } from "@stratigraph/core";
-import { headlessError, type MaybeAddress } from "@stratigraph/core/tier";
+import { headlessError } from "@stratigraph/core/internal";
+import type { MaybeAddress } from "@stratigraph/core/tier";
 import { LRUCache } from "lru-cache";
 import { corruptThread } from "./corruptThread.ts";
 import { bytesIn, inMemory, placesOf, type Entries } from "./entries.ts";

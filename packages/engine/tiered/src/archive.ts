@@ -106,6 +106,19 @@ export class Archive {
     return this.#served.has(threadId);
   }
 
+  /** The first of some checkpoints that was read from the archive, and isn't in the warm tier yet. */
+  async archivedAmong(checkpoints: readonly Address[]): Promise<Address | undefined> {
+    for (const at of checkpoints) {
+      const served = this.#served.get(at.threadId);
+      const key = addressKey(at, at.checkpointId);
+      if (served?.has(key) !== true) continue;
+      if ((await this.#warm.read(at)).checkpoint === undefined) return pick(at);
+      // Somebody restored it.
+      served.delete(key);
+    }
+    return undefined;
+  }
+
   /**
    * Restores to the warm tier those checkpoints of a thread that were read from the archive.
    * @throws StratigraphError "ARCHIVE_UNAVAILABLE"

@@ -10,14 +10,9 @@ import {
   type BlobCheck,
   type PartContents,
   type ThreadReading,
-} from "@stratigraph/core/internal";
-import {
   headlessError,
-  reservedNamespaces,
-  type Address,
-  type AppendRequest,
-  type HeadMove,
-} from "@stratigraph/core/tier";
+} from "@stratigraph/core/internal";
+import { reservedNamespaces, type Address, type AppendRequest, type HeadMove } from "@stratigraph/core/tier";
 import { announce, isOvertaken, lifeOf, livesAs, type Announced } from "./life.ts";
 
 /** What was copied of a thread to the archive, and at which revision. */

@@ -69,7 +69,10 @@ export interface TierStackOptions {
   readonly consistency?: Consistency | undefined;
   /** How long copies of heads and pending writes may be trusted. Only used with `consistency: "trusted"`. Default "1m". */
   readonly trustFor?: Duration | undefined;
-  /** When archived checkpoints are restored. Default "read". */
+  /**
+   * When archived checkpoints are restored. Default "read". With "never", archived threads can be read; runs and writes that would continue
+   * them are refused ("EVICTED") before a node runs.
+   */
   readonly restoreOn?: RestoreOn | undefined;
   /**
    * Whether the use of threads decides how long each copy stays in the hot tiers. The `ttl` of a hot tier then limits the memory of all its

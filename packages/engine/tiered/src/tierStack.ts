@@ -1,5 +1,5 @@
 // long file: every method of the contract over several tiers, best read together
-import type { ThreadInfo, Tier, TierHealth } from "@stratigraph/core";
+import { EvictedError, type ThreadInfo, type Tier, type TierHealth } from "@stratigraph/core";
 import {
   answerWithin,
   CallGate,
@@ -69,7 +69,6 @@ import { withoutMark } from "./archivedMark.ts";
 import type { BreakerState } from "./breaker.ts";
 import { assembled } from "./assembled.ts";
 import { HotTier, type HotCounters } from "./hotTier.ts";
-import { archivedWriteError } from "./archivedWriteError.ts";
 import { moveToArchive } from "./moveToArchive.ts";
 import { openOptional } from "./openOptional.ts";
 import { resolveStack, type RestoreOn, type TierStackOptions } from "./options.ts";
@@ -418,7 +417,9 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     if (reading.checkpoint !== undefined) this.#copyInto(this.#hot, reading.checkpoint, reading);
     // Renew after copying: each write to a hot tier ends the trust in a namespace's copy.
     if (at.checkpointId === undefined) this.#trustedHeads?.renew(at);
-    return await this.#orArchived(at, reading, this.#restoreOn);
+    const found = await this.#orArchived(at, reading, this.#restoreOn);
+    const isSealed = this.#restoreOn === "never" && found.checkpoint !== reading.checkpoint;
+    return isSealed ? { ...found, sealed: true } : found;
   }
 
   /** Reads without the hot tiers: they get no copies, and such a read doesn't extend how long their copies stay. */
@@ -494,11 +495,16 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     for (const hot of tiers) hot.copyRead(stored, state.head);
   }
 
-  /** Before a write: restores the thread if the write relies on blobs that this process may have read from the archive. */
+  /**
+   * Before a write to a thread of which this process has read something from the archive: restores that if the write may rely on it.
+   * @throws EvictedError under `restoreOn: "never"`, if the write continues it
+   */
   async #restoreFor(request: AppendRequest | AppendWritesRequest): Promise<void> {
-    if (request.relies !== true || this.#archive?.servedUnrestored(request.threadId) !== true) return;
-    if (this.#restoreOn === "never") throw archivedWriteError(this.#warm.primary.name, request);
-    await this.#archive.restoreServed(request.threadId);
+    if (this.#archive?.servedUnrestored(request.threadId) !== true) return;
+    if (this.#restoreOn === "never") {
+      const archived = await this.#archive.archivedAmong(continuedBy(request));
+      if (archived !== undefined) throw new EvictedError(this.name, archived, undefined, true);
+    } else if (request.relies === true) await this.#archive.restoreServed(request.threadId);
   }
 
   #dropping(tier: OwningTier): OwningTier {
@@ -637,6 +643,17 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     // Ask for the mark afterwards, because the archiver sets it before the warm tier drops anything.
     return (await this.#archive?.holdsMore(threadId)) === true ? undefined : outline;
   }
+}
+
+/** The checkpoints that a write continues, or moves a head to. */
+function continuedBy(request: AppendRequest | AppendWritesRequest): Address[] {
+  const { threadId } = request;
+  if (!("heads" in request)) return [request];
+  const parents = request.records.flatMap(({ namespace, parentId }) =>
+    parentId === undefined ? [] : [{ threadId, namespace, checkpointId: parentId }],
+  );
+  const heads = request.heads.map(({ namespace, to }) => ({ threadId, namespace, checkpointId: to }));
+  return [...parents, ...heads, ...(request.writes ?? [])];
 }
 
 function holdsAll(blobs: readonly BlobInfo[], hashes: readonly BlobHash[]): boolean {

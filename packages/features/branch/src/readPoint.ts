@@ -1,13 +1,14 @@
 import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
 import {
+  headlessError,
   RunsUnderWay,
   settledHead,
   validId,
   withoutBytes,
   type DecodedBody,
 } from "@stratigraph/core/internal";
-import { headlessError, type Address, type StoredCheckpoint } from "@stratigraph/core/tier";
+import type { Address, StoredCheckpoint } from "@stratigraph/core/tier";
 
 /** A checkpoint of a thread. */
 export interface Point {

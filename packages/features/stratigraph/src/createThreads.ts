@@ -16,6 +16,7 @@ import {
   threadTerms,
   validId,
   type ThreadRecord,
+  timeOfId,
 } from "@stratigraph/core/internal";
 import { reservedNamespaces, type CheckpointRecord, type ThreadTag } from "@stratigraph/core/tier";
 
@@ -223,7 +224,7 @@ class SavedThreads implements Threads {
         if (known === undefined && head === undefined) return undefined;
         // What a tier tells may be exact to the minute; the id of the head to the millisecond.
         const updated = new Date(
-          Math.max(writtenAtMs, timeOfId(head), known?.changedAtMs ?? 0),
+          Math.max(writtenAtMs, timeOfId(head ?? "") ?? 0, known?.changedAtMs ?? 0),
         ).toISOString();
         const shown = { created_at: updated, ...this.#shown(threadId, known), updated_at: updated };
         return matches(shown.metadata, filter) ? shown : undefined;
@@ -268,12 +269,6 @@ class SavedThreads implements Threads {
 }
 
 /** When LangGraph made the id of a checkpoint, in milliseconds since 1970; 0 if it isn't one of its ids. */
-function timeOfId(id: string | undefined): number {
-  const [, low, middle, high] = /^([0-9a-f]{8})-([0-9a-f]{4})-6([0-9a-f]{3})-/.exec(id ?? "") ?? [];
-  // Of a UUID of version 6: counts of 100 ns since 1582.
-  return low === undefined ? 0 : Number(BigInt(`0x${low}${middle}${high}`) / 10_000n) - 12_219_292_800_000;
-}
-
 function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

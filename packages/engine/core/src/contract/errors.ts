@@ -227,25 +227,33 @@ export function lostHeadError(
 
 /**
  * The thread was archived, and its bytes are missing: the tier dropped them, or the archive that should hold them doesn't. `data`: tier (the
- * one that lacks them), threadId, namespace, checkpointId.
+ * one that lacks them), threadId, namespace, checkpointId; restoreOn "never" if only that keeps the thread from being continued.
  */
 export class EvictedError extends StratigraphError {
-  /** @param owner the tier that knows the head. Pass it only if `tier` is the archive that should hold the bytes */
+  /**
+   * @param owner the tier that knows the head. Pass it only if `tier` is the archive that should hold the bytes
+   * @param sealed whether the bytes can be read from the archive, but not continued
+   */
   constructor(
     tier: string,
     at: { threadId: string; namespace: string; checkpointId: string },
     owner?: string,
+    sealed = false,
   ) {
     const where = `Thread ${JSON.stringify(at.threadId)}, namespace ${JSON.stringify(at.namespace)}:`;
     super(
       "EVICTED",
-      owner === undefined
-        ? `${where} checkpoint ${at.checkpointId} is not in tier ${tier}: the thread was archived to a cold tier. Open the thread through a ` +
+      sealed
+        ? `${where} checkpoint ${at.checkpointId} is archived, and the stack has restoreOn: "never", so it can be read, but not continued. ` +
+            `Nothing was changed, and no node ran. Restore the thread first ("stratigraph restore"), or open the stack with restoreOn: ` +
+            `"read" or "write".`
+        : owner === undefined
+          ? `${where} checkpoint ${at.checkpointId} is not in tier ${tier}: the thread was archived to a cold tier. Open the thread through a ` +
             `TieredSaver that has that tier, or restore it first.`
-        : `${where} tier ${owner} says that checkpoints up to ${at.checkpointId} were archived, and the archive (tier ${tier}) doesn't have ` +
+          : `${where} tier ${owner} says that checkpoints up to ${at.checkpointId} were archived, and the archive (tier ${tier}) doesn't have ` +
             `them. It may be the wrong archive, or one that was restored from an older backup. Configure the right archive, ` +
             `or restore what was written to it after that backup. Nothing was changed.`,
-      { tier, ...at },
+      { tier, ...at, ...(sealed ? { restoreOn: "never" } : {}) },
     );
     this.name = "EvictedError";
   }

@@ -118,6 +118,8 @@ export interface ListedCheckpoint extends StoredCheckpoint {
 export interface Reading extends ThreadState {
   /** Absent if the checkpoint, or any blob that it needs, isn't here. */
   readonly checkpoint?: StoredCheckpoint | undefined;
+  /** The checkpoint is archived, and the tier refuses writes that continue it (`restoreOn: "never"` of a stack). */
+  readonly sealed?: boolean | undefined;
 }
 
 /** Which checkpoints {@link Tier.list} yields. All conditions must hold. */
@@ -147,8 +149,12 @@ export interface ThreadInfo {
   readonly head?: string | undefined;
   /** When it was last written, to the minute or better. Milliseconds since 1970. */
   readonly writtenAtMs: number;
-  /** Its bytes were evicted: only heads are here. */
+  /** Its bytes were evicted, as it was archived: only heads are here. */
   readonly evicted: boolean;
+  /** From listThreads, of an archived thread: when it was archived. `writtenAtMs` is then when its head was made, if that is known. */
+  readonly archivedAtMs?: number | undefined;
+  /** From listThreads: its root's head is lost. See {@link ThreadState.headless}. */
+  readonly headless?: boolean | undefined;
   /** How it stands, if {@link ThreadQuery.status} asked for it and the tier knows it. */
   readonly status?: ThreadStatus | undefined;
   /** Record of the root namespace's head, if {@link ThreadQuery.headTerms} asked for it and it costs the tier nothing more. */

@@ -7,6 +7,7 @@ import { matches, metadataTerms } from "../encode/metadataTerms.ts";
 import type { Tags, ThreadTags } from "../saver/threadTags.ts";
 import { statusAt } from "./statusAt.ts";
 import { threadStatuses, type ThreadStatus } from "../contract/threadStatus.ts";
+import { timeOfId } from "../contract/timeOfId.ts";
 import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
 import type { CheckpointRecord, ThreadInfo, ThreadQuery, Tier } from "../contract/tier.ts";
 
@@ -27,7 +28,7 @@ export interface ThreadListOptions {
    */
   readonly status?: ThreadStatus | undefined;
   /**
-   * Default "newest": most recently written first. A thread that is written to between two pages moves to the front, past the cursor, and
+   * Default "newest": most recently written first; archived threads by when they were archived (`archivedAtMs`). A thread that is written to between two pages moves to the front, past the cursor, and
    * is missed. To walk over all threads, pass "oldest": such a thread then moves to the end. It may be listed twice, but is never missed.
    */
   readonly order?: "newest" | "oldest" | undefined;
@@ -128,15 +129,22 @@ export async function listThreads(
       : matching(tier, coder, tier.threads({ ...query, headTerms: metadataTerms(filter) }), filter);
   const found = status === undefined ? listed : standing(tier, coder, listed, status);
   const threads: ThreadInfo[] = [];
+  // Where the tier has it: an archived thread stands where its archiving put it.
+  let last: ThreadInfo | undefined;
   for await (const thread of found) {
-    if (threads.length === limit) {
-      const last = threads.at(-1)!;
-      return { threads, cursor: encodeCursor(last) };
-    }
+    if (threads.length === limit) return { threads, cursor: encodeCursor(last!) };
     const { headRecord: _record, ...info } = thread;
-    threads.push(info);
+    last = info;
+    threads.push(info.evicted ? asWritten(info) : info);
   }
   return { threads };
+}
+
+/** An archived thread with the time of its head in place of the time at which it was archived, if its id has one. */
+function asWritten(info: ThreadInfo): ThreadInfo {
+  const archivedAtMs = info.writtenAtMs;
+  const madeMs = timeOfId(info.head ?? "");
+  return { ...info, archivedAtMs, writtenAtMs: Math.min(madeMs ?? archivedAtMs, archivedAtMs) };
 }
 
 /**
@@ -154,11 +162,10 @@ async function* withCheckpoints(
     for await (const thread of tier.threads({ ...query, after, limit: pageSize })) {
       listed += 1;
       after = thread;
-      if (
-        query.tags !== undefined ||
-        thread.head !== undefined ||
-        !(await holdsRecords(tier, thread.threadId))
-      )
+      const { threadId, head } = thread;
+      if (head === undefined && (await tier.peek({ threadId, namespace: "" })).headless === true)
+        yield { ...thread, headless: true };
+      else if (query.tags !== undefined || head !== undefined || !(await holdsRecords(tier, threadId)))
         yield thread;
     }
     if (listed < pageSize) return;

@@ -6,7 +6,11 @@ import type { Address, Tier } from "../contract/tier.ts";
 /** The error for a head whose checkpoint isn't there: "EVICTED" if something of the thread was archived, otherwise "CORRUPT". */
 export async function withoutBytes(tier: Tier, at: Address): Promise<StratigraphError> {
   const isArchived = await wasArchived(tier, at.threadId);
-  return isArchived ? new EvictedError(tier.name, at) : lostHeadError(tier.name, at);
+  if (!isArchived) return lostHeadError(tier.name, at);
+  const [owner, archive] = ownersOf(tier);
+  return archive === undefined
+    ? new EvictedError(tier.name, at)
+    : new EvictedError(archive.name, at, owner!.name);
 }
 
 /** Whether the owner of a thread says that something of it was archived, or evicted. */

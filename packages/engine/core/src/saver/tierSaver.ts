@@ -848,10 +848,18 @@ export class TierSaver extends BaseCheckpointSaver {
   async #read(
     config: RunnableConfig,
     at: MaybeAddress,
-    { checkpoint, head, revision, headless, ahead }: Reading & { readonly ahead?: DecodedAhead },
+    { checkpoint, head, revision, headless, sealed, ahead }: Reading & { readonly ahead?: DecodedAhead },
   ): Promise<CheckpointTuple | undefined> {
     const othersWrote = this.#known.sawRevision(config, at, revision);
     if (checkpoint !== undefined) {
+      // A run would refuse only what its nodes have done.
+      if (sealed === true && runOf(config) !== undefined)
+        throw new EvictedError(
+          this.tier.name,
+          { ...at, checkpointId: checkpoint.record.checkpointId },
+          undefined,
+          true,
+        );
       // Another process may have deleted the thread before it wrote, and the tags with it.
       if (at.namespace === "" && (othersWrote || this.#known.parents.get(checkpoint.record) === undefined))
         this.#tags.forget(at.threadId);

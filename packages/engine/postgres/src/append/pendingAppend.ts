@@ -1,5 +1,5 @@
+import { beginsThread } from "@stratigraph/core/internal";
 import {
-  beginsThread,
   goesOn,
   type Address,
   type AppendRequest,

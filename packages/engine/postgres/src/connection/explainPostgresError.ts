@@ -12,7 +12,8 @@ import { NoPrimaryError } from "./primaryFinder.ts";
 
 type Advice = readonly [code: ErrorCode, sentence: string];
 
-const notSetUp = "Call setup() once after every upgrade.";
+const notSetUp =
+  "Call setup() once after every upgrade. If that was done, they were removed since, and setup() doesn't make them again: restore them from a backup.";
 const foreign =
   "The schema holds something of the same name that Stratigraph didn't make. Use a schema of its own: the option schema.";
 const refused =

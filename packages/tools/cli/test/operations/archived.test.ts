@@ -69,6 +69,30 @@ const reading = operations
   .filter(({ name, effect }) => effect === "read" && !name.startsWith("workspace-"))
   .map(({ name }) => name);
 
+test("an archived thread was written when its head was, not when it was archived; without its archive nothing says that it is empty", async () => {
+  const { saver, warm } = await stack();
+  const written = (await saver.getTuple(on("young")))!.checkpoint.ts;
+  const {
+    output: { items },
+  } = await ran<{ items: { thread: string; writtenAt: string; archivedAt?: string }[] }>(
+    "threads",
+    { order: "oldest" },
+    saver,
+  );
+  const old = items.find(({ thread }) => thread === "old")!;
+  expect(Date.parse(old.writtenAt)).toBeLessThan(Date.parse(written));
+  expect(Date.parse(old.archivedAt!)).toBeGreaterThanOrEqual(Date.parse(old.writtenAt));
+  expect(items.find(({ thread }) => thread === "young")).not.toHaveProperty("archivedAt");
+  const alone = new TieredSaver({ warm });
+  const point = (await saver.tier.peek({ threadId: "old", namespace: "" })).head!;
+  for (const [name, input] of [
+    ["history", { thread: "old" }],
+    ["show", { at: "old" }],
+    ["show", { at: "old", checkpoint: point }],
+  ] as const)
+    await expect(ran(name, input, alone)).rejects.toMatchObject({ code: "EVICTED" });
+});
+
 test.each(reading)("%s changes no tier", async (name) => {
   const { saver, tiers, isArchived, changes } = await stack();
   expect(inputs[name], `an input of ${name}`).toBeDefined();

@@ -215,7 +215,18 @@ test("a tier that doesn't answer is named, and an evicted thread has nothing to 
   await chat(alone).invoke({ messages: [human("one")] }, on("ada"));
   const { revision } = await alone.tier.peek({ threadId: "ada", namespace: "" });
   await alone.tier.evict("ada", revision);
-  const none = await run("history", { thread: "ada" }, testContext(alone));
-  expect(rendered("history", none)).toBe('No checkpoints of "ada" are here.');
-  await expect(run("show", { at: "ada" }, testContext(alone))).rejects.toMatchObject({ code: "EVICTED" });
+  for (const [name, input] of [
+    ["history", { thread: "ada" }],
+    ["show", { at: "ada" }],
+  ] as const)
+    await expect(run(name, input, testContext(alone))).rejects.toMatchObject({ code: "EVICTED" });
+  await alone.deleteThread("ada");
+  for (const [thread, what] of [
+    ["nobody", "has no checkpoints"],
+    ["ada", "was deleted"],
+  ] as const)
+    await expect(run("history", { thread }, testContext(alone))).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      message: expect.stringContaining(`Thread "${thread}" ${what}.`),
+    });
 });

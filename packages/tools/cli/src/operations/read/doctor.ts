@@ -76,7 +76,7 @@ export const doctor = operation({
       .object({
         threads: z.number().describe("How many threads were judged, by their heads."),
         bad: z.number().describe("How many of them the graph can't load as they are."),
-        skipped: z.number().describe("Threads without a checkpoint in this storage."),
+        skipped: z.number().describe("Threads that are archived, or without a head in this storage."),
         kinds: z
           .partialRecord(graphFinding.shape.kind, z.number())
           .describe("Threads by what is wrong with them."),
@@ -182,7 +182,7 @@ function* judgementText(
     : `The graph can't load ${bad} of ${of(threads)} as they are:`;
   for (const [kind, text] of kindNames) if (kinds[kind] !== undefined) yield `  ${kinds[kind]} ${text}`;
   if (skipped > 0)
-    yield `${of(skipped)} without a checkpoint in this storage ${skipped === 1 ? "was" : "were"} left out.`;
+    yield `${of(skipped)} ${skipped === 1 ? "was" : "were"} left out: archived, or without a head in this storage.`;
 }
 
 function verdict(problems: number, warnings: number): string {

@@ -1,7 +1,8 @@
+// long file: the columns of a history and what each is made of, best read together
 import { lineage } from "@stratigraph/branch";
 import { forksOf, Lanes } from "@stratigraph/branch/internal";
 import type { TierSaver } from "@stratigraph/core";
-import { decodeCursor, encodeCursor, outlineOf } from "@stratigraph/core/internal";
+import { decodeCursor, encodeCursor, outlineOf, withoutBytes } from "@stratigraph/core/internal";
 import type { Namespace } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { shown, table } from "../render/columns.ts";
@@ -92,6 +93,7 @@ export const history = operation({
       .object({ thread: z.string(), checkpoint: z.string() })
       .optional()
       .describe("Where the thread was forked from another one."),
+    note: z.string().optional().describe("If the head isn't here: where it is, or that it is lost."),
     items: z.array(item),
     lanes: z
       .array(z.string().nullable())
@@ -114,6 +116,7 @@ export const history = operation({
     const before = place?.before;
     const records = new Records(saver, at);
     const found = await records.page(before, limit + 1);
+    const note = place === undefined ? await headNote(saver, at, found) : undefined;
     // The main line has the first lane, even if other checkpoints are newer than the head.
     const lanes = place?.lanes ?? [found[0]?.head ?? null];
     const page = found.slice(0, limit);
@@ -145,6 +148,7 @@ export const history = operation({
       namespace,
       thread: threadId,
       ...from,
+      ...(note === undefined ? {} : { note }),
       items,
       lanes,
       ...(namespaces ? { namespaces: await subgraphsOf(saver, threadId) } : {}),
@@ -153,11 +157,12 @@ export const history = operation({
       ...next,
     };
   },
-  *render({ thread, origin, items, lanes, namespaces = [], missing, forksCut, cursor }) {
+  *render({ thread, origin, note, items, lanes, namespaces = [], missing, forksCut, cursor }) {
     if (items.length === 0 && cursor === undefined) {
       yield `No checkpoints of ${JSON.stringify(thread)} are here.`;
       return;
     }
+    if (note !== undefined) yield note;
     const now = Date.now();
     const tree = new Lanes(lanes.map((id) => id ?? undefined));
     const rows = items.flatMap((each) => {
@@ -214,6 +219,22 @@ function notes(
     ...(gone ? [`from ${parent}, which isn't here`] : []),
     ...forks.map((fork) => `fork ${fork}`),
   ];
+}
+
+/**
+ * What a first page doesn't show by itself: that the head isn't here.
+ * @throws EvictedError, CorruptionError if nothing is
+ */
+async function headNote(
+  { tier }: TierSaver,
+  at: Namespace,
+  [newest]: readonly OpenedRecord[],
+): Promise<string | undefined> {
+  const head = newest === undefined ? (await tier.peek(at)).head : newest.head;
+  if (head === undefined || (newest !== undefined && newest.record.checkpointId >= head)) return undefined;
+  const error = await withoutBytes(tier, { ...at, checkpointId: head });
+  if (newest === undefined) throw error;
+  return error.message;
 }
 
 async function subgraphsOf(saver: TierSaver, threadId: string): Promise<string[]> {

@@ -1,4 +1,5 @@
 import type { ThreadInfo } from "@stratigraph/core";
+import { timeOfId } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { columns } from "../render/columns.ts";
 import { agoText } from "../render/units.ts";
@@ -7,7 +8,6 @@ import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { pair, pairs, tagsOf } from "../table/pairs.ts";
 import { Redaction } from "../values/redaction.ts";
-import { timeOfId } from "../values/timeOfId.ts";
 import { searchThreads } from "./searchThreads.ts";
 import { detailsOf, threadDetails } from "./threadDetails.ts";
 
@@ -49,7 +49,7 @@ export const threads = operation({
       .describe(
         "Most or least recently written first. A thread that is written to between two pages becomes the newest one: with newest first it is missed, with oldest first it is listed again. All pages at once are listed oldest first.",
       ),
-    evicted: flag("Only threads of which only the head is kept here."),
+    evicted: flag("Only archived threads: only their heads are kept here."),
     details: flag("Also show what the heads say: step, interrupts, conflicts, origin. Reads each head."),
     limit: fields.limit,
     cursor: fields.cursor,
@@ -59,8 +59,20 @@ export const threads = operation({
       z.object({
         thread: z.string().describe("The id."),
         checkpoint: z.string().optional().describe("The head of the root namespace."),
-        writtenAt: z.iso.datetime().describe("When it was last written, to the minute or better."),
-        evicted: z.boolean().describe("Only its heads are here."),
+        headless: z
+          .literal(true)
+          .optional()
+          .describe("Its checkpoints are here, but its head is lost: verify tells more."),
+        writtenAt: z.iso
+          .datetime()
+          .describe(
+            "When it was last written, to the minute or better. Of an archived thread: when its head was made.",
+          ),
+        archivedAt: z.iso
+          .datetime()
+          .optional()
+          .describe("When it was archived. In the list, archived threads stand where this puts them."),
+        evicted: z.boolean().describe("It is archived: only its heads are here."),
         details: threadDetails.optional(),
       }),
     ),
@@ -86,13 +98,18 @@ export const threads = operation({
     const told = details ? await detailsOf(saver, listed, new Redaction(context.redact)) : undefined;
     const exact = listed.map((thread) => ({ ...thread, writtenAtMs: writtenMs(thread) }));
     const sign = order === "newest" ? -1 : 1;
-    exact.sort((a, b) => sign * (a.writtenAtMs - b.writtenAtMs));
+    const listedMs = ({ archivedAtMs, writtenAtMs }: ThreadInfo): number => archivedAtMs ?? writtenAtMs;
+    exact.sort((a, b) => sign * (listedMs(a) - listedMs(b)));
     const items = exact.map((thread) => {
       const own = told?.get(thread.threadId);
       return {
         thread: thread.threadId,
         ...(thread.head === undefined ? {} : { checkpoint: thread.head }),
+        ...(thread.headless === true ? { headless: true as const } : {}),
         writtenAt: new Date(thread.writtenAtMs).toISOString(),
+        ...(thread.archivedAtMs === undefined
+          ? {}
+          : { archivedAt: new Date(thread.archivedAtMs).toISOString() }),
         evicted: thread.evicted,
         ...(own === undefined ? {} : { details: own }),
       };
@@ -110,11 +127,15 @@ export const threads = operation({
       return;
     }
     const now = Date.now();
-    const rows = items.map(({ thread, checkpoint, writtenAt, evicted, details }) => [
+    const rows = items.map(({ thread, checkpoint, headless, writtenAt, evicted, details }) => [
       thread,
       agoText(now - Date.parse(writtenAt)),
       checkpoint ?? "",
-      [...(evicted ? ["evicted"] : []), ...(details === undefined ? [] : notes(details))].join("; "),
+      [
+        ...(evicted ? ["archived"] : []),
+        ...(headless ? ["head lost: see verify"] : []),
+        ...(details === undefined ? [] : notes(details)),
+      ].join("; "),
     ]);
     yield* columns([["THREAD", "WRITTEN", "HEAD", ""], ...rows]);
     if (cursor !== undefined) yield `More with --cursor ${cursor}`;

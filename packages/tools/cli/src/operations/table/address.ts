@@ -1,7 +1,7 @@
 import type { Point } from "@stratigraph/branch";
-import { InvalidAddressError, NotFoundError, type TierSaver } from "@stratigraph/core";
-import { validId } from "@stratigraph/core/internal";
-import type { CheckpointRecord } from "@stratigraph/core/tier";
+import { InvalidAddressError, NotFoundError, type StratigraphError, type TierSaver } from "@stratigraph/core";
+import { inspectsThreads, ownersOf, validId, headlessError } from "@stratigraph/core/internal";
+import type { CheckpointRecord, Namespace } from "@stratigraph/core/tier";
 
 /** How an operation's input names a checkpoint; see `fields`. */
 export interface AddressInput {
@@ -23,7 +23,7 @@ const forms = "head, head~3, step:12, lost:1, or the beginning of a checkpoint's
  * `ada@head~3` (three steps back from the head), `ada@step:12` (on the main line), `ada@lost:1` (the newest side branch),
  * `ada@1ef4f79` (the beginning of an id that no other checkpoint has). If there is a thread whose id is the whole text, that one is
  * meant.
- * @throws InvalidAddressError; NotFoundError if there is no such thread or checkpoint
+ * @throws InvalidAddressError; NotFoundError if there is no such thread or checkpoint; StratigraphError "CORRUPT" if its head is lost
  */
 export async function resolvePoint(saver: TierSaver, input: AddressInput): Promise<ResolvedPoint> {
   const { at, namespace = "", checkpoint } = input;
@@ -33,11 +33,17 @@ export async function resolvePoint(saver: TierSaver, input: AddressInput): Promi
   const whole = await saver.tier.peek({ threadId, namespace });
   if (whole.head !== undefined) return { threadId, namespace, checkpointId: whole.head };
   const split = at.lastIndexOf("@");
-  if (split <= 0) throw noThread(threadId, namespace);
+  if (split <= 0 || whole.headless === true) throw await noHead(saver, { threadId, namespace });
   const [thread, reference] = [at.slice(0, split), at.slice(split + 1)];
-  const { head } = await saver.tier.peek({ threadId: thread, namespace });
-  if (head === undefined) throw noThread(thread, namespace);
-  const found = await referred(saver, { threadId: thread, namespace, head }, reference);
+  const { head, headless } = await saver.tier.peek({ threadId: thread, namespace });
+  const where = { threadId: thread, namespace };
+  // Without a head, single checkpoints are found by their ids.
+  if (head === undefined && (headless !== true || !/^[0-9a-f-]{6,}$/.test(reference)))
+    throw await noHead(saver, where);
+  const found =
+    head === undefined
+      ? await byPrefix(saver, where, reference)
+      : await referred(saver, { ...where, head }, reference);
   if (found === undefined) {
     const message = `Thread ${JSON.stringify(thread)} has no checkpoint ${JSON.stringify(reference)}. Write ${forms}.`;
     throw new NotFoundError(message, { threadId: thread, namespace, checkpointId: reference });
@@ -108,7 +114,7 @@ async function atStep(saver: TierSaver, where: Where, step: number): Promise<str
   return undefined;
 }
 
-async function byPrefix(saver: TierSaver, where: Where, prefix: string): Promise<string | undefined> {
+async function byPrefix(saver: TierSaver, where: Namespace, prefix: string): Promise<string | undefined> {
   if (prefix === "") return undefined;
   const { threadId, namespace } = where;
   const found: string[] = [];
@@ -125,8 +131,18 @@ async function byPrefix(saver: TierSaver, where: Where, prefix: string): Promise
   );
 }
 
-function noThread(threadId: string, namespace: string): NotFoundError {
+/** The error for a namespace without a head. */
+async function noHead({ tier }: TierSaver, at: Namespace): Promise<StratigraphError> {
+  const { threadId, namespace } = at;
+  const { headless, revision } = await tier.peek(at);
+  if (headless === true) return headlessError(at);
+  const [owner] = ownersOf(tier);
+  const inspector = owner?.of ?? owner;
+  const looksIn =
+    revision > 0 && inspector !== undefined && inspectsThreads(inspector) ? inspector : undefined;
+  const isDeleted = (await looksIn?.inspect(threadId))?.deleted === true;
   const where = namespace === "" ? "" : `, namespace ${JSON.stringify(namespace)},`;
-  const message = `Thread ${JSON.stringify(threadId)}${where} has no checkpoints. "stratigraph threads" lists threads.`;
+  const what = isDeleted ? "was deleted" : "has no checkpoints";
+  const message = `Thread ${JSON.stringify(threadId)}${where} ${what}. "stratigraph threads" lists threads.`;
   return new NotFoundError(message, { threadId, namespace });
 }

@@ -2,6 +2,7 @@
 import { missingBatches } from "@stratigraph/core/internal";
 import { checkpointKey, isReserved, reservedNamespaces, type Address } from "@stratigraph/core/tier";
 import { fromTheFuture } from "./fromTheFuture.ts";
+import { formerLives } from "./orphans.ts";
 import type { OwnerView } from "./ownerView.ts";
 import { Suspicions, type Suspicion } from "./suspicion.ts";
 import type { SeenCheckpoint } from "./threadScan.ts";
@@ -19,7 +20,8 @@ import type { SeenCheckpoint } from "./threadScan.ts";
  *   pruning that older line may have been the main line, and the missing checkpoint may have belonged to a line that was pruned and
  *   then continued. So this counts only if nothing was ever removed, or if the missing checkpoint already had a child at the last
  *   removal.
- * A checkpoint that was lost together with its pending writes and everything older looks like a pruned one.
+ * - If a head rebuilds a DeltaChannel from it, it was lost: pruning keeps what heads need. This is an error, as the head can't be read.
+ * A checkpoint that no head needs and that was lost together with its pending writes and everything older looks like a pruned one.
  */
 export function lineageSuspicions(owners: readonly OwnerView[], threadId: string): Suspicions {
   const suspicions = new Suspicions();
@@ -32,6 +34,7 @@ export function lineageSuspicions(owners: readonly OwnerView[], threadId: string
   for (const each of thread.order()) suspicions.add(each);
   for (const each of thread.heads()) suspicions.add(each);
   for (const each of thread.gaps()) suspicions.add(each);
+  for (const each of thread.beginnings()) suspicions.add(each);
   for (const each of thread.lostWrites()) suspicions.add(each);
   return suspicions;
 }
@@ -110,12 +113,13 @@ class Lineage {
     const [, archive] = this.#owners;
     return archive !== undefined && this.#heads.has(reservedNamespaces.archived)
       ? `The head was archived, and tier ${archive.place.name} doesn't have it: nobody can read it or go on from it. Is it another archive, or was it restored from an older backup? Name the right archive, or restore what was written to it after that backup.`
-      : "The head names a checkpoint that isn't there: the thread looks empty to whoever continues it.";
+      : "The head names a checkpoint that isn't there: nobody can read it or go on from it.";
   }
 
   *gaps(): Generator<Suspicion> {
     if (this.#evicted) return;
     const ends = this.#ends();
+    const needed = this.#neededByHeads();
     for (const child of this.#seen.values()) {
       const { namespace, parentId, intact } = child;
       if (
@@ -128,6 +132,17 @@ class Lineage {
       const at: Address = { threadId: this.#threadId, namespace, checkpointId: parentId };
       const common = { kind: "gap", part: "record", checkpoint: at } as const;
       const left = this.#strayAt(at);
+      const head = needed.get(checkpointKey(at));
+      if (head !== undefined) {
+        yield this.#found({
+          ...common,
+          severity: "error",
+          channel: head.channels[0],
+          involved: [child, at],
+          meaning: this.#whyUnread(head.checkpointId, head.channels),
+        });
+        continue;
+      }
       if (left !== undefined) {
         yield this.#found({
           ...common,
@@ -148,16 +163,80 @@ class Lineage {
     }
   }
 
+  /** Missing checkpoints that heads rebuild their DeltaChannels from, by key: reads of these heads fail. */
+  #neededByHeads(): ReadonlyMap<
+    string,
+    { readonly checkpointId: string; readonly channels: readonly string[] }
+  > {
+    const needed = new Map<string, { checkpointId: string; channels: string[] }>();
+    const isDelta = new Set(this.#owners.flatMap(({ scan }) => [...scan.deltaChannels]));
+    for (const [namespace, checkpointId] of this.#heads) {
+      if (isReserved(namespace)) continue;
+      const met = new Set<SeenCheckpoint>();
+      let at = this.#seen.get(keyOf(namespace, checkpointId));
+      let channels = at?.withoutValue.filter((channel) => isDelta.has(channel)) ?? [];
+      while (at !== undefined && channels.length > 0 && !met.has(at)) {
+        met.add(at);
+        const open: ReadonlySet<string> = new Set(at.withoutValue);
+        // One that isn't open has a value there, or wasn't written to before.
+        channels = channels.filter((channel) => open.has(channel));
+        if (at.parentId === undefined || channels.length === 0) break;
+        const key = keyOf(namespace, at.parentId);
+        at = this.#seen.get(key);
+        if (at === undefined) needed.set(key, { checkpointId, channels });
+      }
+    }
+    return needed;
+  }
+
+  #whyUnread(head: string, channels: readonly string[]): string {
+    const names = channels.map((channel) => JSON.stringify(channel)).join(", ");
+    const rebuilt = `the head ${head} rebuilds ${names} from it, so that nobody can read the head or go on from it`;
+    return this.#owners.length === 1 && this.#heads.has(reservedNamespaces.archived)
+      ? `This checkpoint isn't in tier ${this.#main.place.name}, and ${rebuilt}. A part of the thread was archived: name the archive, too.`
+      : `This checkpoint is lost, and ${rebuilt}.`;
+  }
+
+  /**
+   * Finds a thread that was begun anew over a lost head: a second beginning, after all that came of the first. Where two runs begin a thread
+   * at once, their checkpoints come at the same time.
+   */
+  *beginnings(): Generator<Suspicion> {
+    // An archive may have another life of the thread, with a beginning of its own.
+    if (!formerLives(this.#owners).next().done) return;
+    const roots = [...this.#seen.values()]
+      .filter(({ namespace, begins, lostTo }) => namespace === "" && begins && lostTo === undefined)
+      .sort((a, b) => (a.checkpointId < b.checkpointId ? -1 : 1));
+    for (const [n, root] of roots.entries()) {
+      const next = roots[n + 1];
+      if (next === undefined) return;
+      const last = [...this.#seen.values()]
+        .filter((each) => each.namespace === "" && this.#isFrom(each, root))
+        .reduce(newer, root);
+      if (last.checkpointId > next.checkpointId) continue;
+      yield this.#found({
+        kind: "wrong-head",
+        severity: "warning",
+        part: "thread",
+        checkpoint: last,
+        involved: [root, last, next],
+        detail: `It begins with ${root.checkpointId} and with ${next.checkpointId}.`,
+        meaning: `The thread was begun anew, though nobody deleted it: its head was lost then, or somebody promoted a beginning that had lost a race. What came before, up to ${last.checkpointId}, is still there, beside what came since. Pruning would remove it.`,
+      });
+    }
+  }
+
   /** Finds batches of pending writes that a checkpoint was made from, but that its parent lacks. */
   *lostWrites(): Generator<Suspicion> {
     for (const child of this.#seen.values()) {
-      const { namespace, parentId, consumed, rebuilt, checkpointId } = child;
+      const { namespace, parentId, consumed, withoutValue, checkpointId } = child;
       const key = keyOf(namespace, parentId ?? "");
       const parent = parentId === undefined ? undefined : this.#seen.get(key);
       if (parent?.batches === undefined || isReserved(namespace)) continue;
       const strays = this.#owners.flatMap(({ scan }) => scan.strays.get(key)?.batches ?? []);
       const missing = missingBatches([...parent.batches, ...strays], consumed);
       if (missing.length === 0) continue;
+      const rebuilt = withoutValue.length > 0;
       yield this.#found({
         kind: "gap",
         severity: rebuilt ? "error" : "warning",
@@ -266,7 +345,8 @@ class Lineage {
         checkpoint: { namespace, checkpointId: undefined },
         target: newest.checkpointId,
         involved: [newest],
-        meaning: "There are checkpoints and no head: the thread looks empty to whoever continues it.",
+        meaning:
+          "There are checkpoints and no head, which is lost, unless they are being imported: nobody can go on from them.",
       });
     }
   }

@@ -38,7 +38,11 @@ export async function remedyFor(found: Case): Promise<Remedy> {
       return part === "writes" ? dropStray(found) : dropOrphanBlob(found);
     case "gap":
       if (part === "writes") return { impossible: writesAdvice };
-      return (await putBack(found)) ?? { impossible: gapAdvice };
+      return (
+        (await putBack(found)) ?? {
+          impossible: found.suspicion.channel === undefined ? gapAdvice : neededAdvice,
+        }
+      );
     case "wrong-head":
       return await mendHead(found);
     default:
@@ -58,6 +62,8 @@ const writesAdvice =
   "Restore the missing rows of pending writes from a backup, or fork the thread from a checkpoint before the step.";
 const gapAdvice =
   "No tier has this checkpoint. Newer ones can be read and continued. To have the older history in one piece again, restore this one from a backup.";
+const neededAdvice =
+  "No tier has this checkpoint. From a backup, restore its row and those of its ancestors, with their pending writes and values; if a part of the thread was archived, name the archive. Until then, nothing of the thread is removed.";
 const historyAdvice =
   "No tier has good bytes. The head doesn't need them, so runs can continue. To read this checkpoint, restore it from a backup; to be rid of it, prune the thread.";
 const headAdvice =
@@ -67,6 +73,9 @@ const aheadAdvice = ({ threadId, checkpointId }: Address, archive: string): stri
   `Tier ${archive} has this thread up to ${checkpointId}, and the database doesn't: it was restored to a time before. Nothing is changed. Runs continue from the ` +
   `head that the database has, and archiving keeps both. To have the newer checkpoints back, before the thread goes on: stratigraph move URL_OF_THE_DATABASE ` +
   `--url URL_OF_THE_ARCHIVE --thread ${JSON.stringify(threadId)}.`;
+/** What a person can do if a thread was begun anew over a lost head. */
+const anewAdvice = (threadId: string, last: string): string =>
+  `Nothing is done. To have what came before in a thread of its own: stratigraph fork '${threadId}@${last}' NEW-ID. To go on from it here: stratigraph promote '${threadId}@${last}'. If nobody needs it, prune the thread.`;
 const markAdvice =
   "Nothing is done: runs continue from this head. If something newer won the race and is lost, restore it from a backup.";
 /** What a person can do if a tier can't read what it holds. */
@@ -198,12 +207,13 @@ function insertion(
 async function mendHead(found: Case): Promise<Remedy> {
   const { storage, threadId, suspicion } = found;
   const { place, part, namespace, checkpointId, target, severity } = suspicion;
-  if (part === "thread") return { impossible: takeBackAdvice(threadId, target!) };
   if (severity === "error" && checkpointId !== undefined) {
     const none =
       "No tier has a whole checkpoint that the head could be set to. Restore the thread from a backup, or delete it.";
     return (await putBack(found)) ?? (await cutBack(found)) ?? { impossible: none };
   }
+  if (part === "thread" && target !== undefined) return { impossible: takeBackAdvice(threadId, target) };
+  if (part === "thread") return { impossible: anewAdvice(threadId, checkpointId!) };
   if (target === undefined && checkpointId !== undefined) return { impossible: markAdvice };
   const impossible = await whyNotWhole(storage, threadId);
   if (impossible !== undefined) return { impossible };

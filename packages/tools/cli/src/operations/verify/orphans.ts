@@ -1,3 +1,4 @@
+import { timeOfId } from "@stratigraph/core/internal";
 import {
   checkpointKey,
   namedBlobs,
@@ -6,7 +7,6 @@ import {
   type BlobInfo,
   type ThreadInspection,
 } from "@stratigraph/core/tier";
-import { timeOfId } from "../values/timeOfId.ts";
 import type { Place } from "./places.ts";
 import type { Suspicion } from "./suspicion.ts";
 import type { ThreadScan } from "./threadScan.ts";

@@ -3,6 +3,7 @@ import { INTERRUPT } from "@langchain/langgraph-checkpoint";
 import {
   isLangGraphChannel,
   rewindMark,
+  snapshotTerm,
   type CheckpointCoder,
   type DecodedBody,
 } from "@stratigraph/core/internal";
@@ -34,8 +35,10 @@ export interface SeenCheckpoint extends Address {
   readonly batches: readonly SeenBatch[] | undefined;
   /** Which of its parent's batches it was made from. */
   readonly consumed: DecodedBody["consumed"];
-  /** Whether it has channels without values, which may be DeltaChannels. */
-  readonly rebuilt: boolean;
+  /** Its channels without values, which may be DeltaChannels. */
+  readonly withoutValue: readonly string[];
+  /** Whether a run, or an update, began its thread. */
+  readonly begins: boolean;
 }
 
 /** What a scan keeps of a batch of pending writes. */
@@ -81,6 +84,9 @@ export class ThreadScan {
   readonly #threadId: string;
   readonly #took: Took;
   readonly #judge: BlobJudge;
+  readonly #valued = new Set<string>();
+  readonly #counted = new Set<string>();
+  readonly #written = new Set<string>();
 
   constructor(place: Place, coder: CheckpointCoder, threadId: string, took: Took) {
     this.place = place;
@@ -174,17 +180,26 @@ export class ThreadScan {
     const at: Address = { threadId, namespace, checkpointId };
     if (head !== undefined) this.heads.set(namespace, head);
     const channels = new Map<BlobHash, string>();
-    let [intact, rebuilt] = [true, false];
+    let [intact, begins, withoutValue] = [true, false, [] as string[]];
     let consumed: DecodedBody["consumed"];
     try {
       const body = await this.#coder.decodeBody(record);
       const { manifest } = body;
       ({ consumed } = body);
-      rebuilt = [...manifest.values()].some(
-        ({ channel, value }) => value === undefined && !isLangGraphChannel(channel),
+      withoutValue = [...manifest.values()].flatMap(({ channel, value }) =>
+        value === undefined && !isLangGraphChannel(channel) ? [channel] : [],
       );
-      for (const { channel, value } of manifest.values())
+      for (const { channel, value } of manifest.values()) {
+        if (value !== undefined) this.#valued.add(channel);
         if (value !== undefined && "hash" in value) channels.set(value.hash, channel);
+        if (record.terms.includes(snapshotTerm(channel))) this.#counted.add(channel);
+      }
+      if (parentId === undefined || withoutValue.length > 0) {
+        const metadata = await this.#coder.metadata(record, body);
+        begins = parentId === undefined && metadata.source !== "fork" && metadata.step <= 0;
+        for (const channel of Object.keys(metadata.counters_since_delta_snapshot ?? {}))
+          this.#counted.add(channel);
+      }
     } catch (error) {
       const why = undecodable(error);
       intact = why.kind !== "corrupt";
@@ -192,7 +207,7 @@ export class ThreadScan {
     }
     const marks = await this.#batches(at, writes, channels);
     const thereAt = writes.length === 0 ? undefined : Math.min(...writes.map(({ order }) => order));
-    const seen = { ...at, parentId, lostTo, intact, thereAt, consumed, rebuilt, ...marks };
+    const seen = { ...at, parentId, lostTo, intact, thereAt, consumed, withoutValue, begins, ...marks };
     this.seen.set(checkpointKey(at), seen);
     const bodies = writes.reduce((sum, { body }) => sum + body.length, record.body.length);
     await this.#read(bodies);
@@ -202,6 +217,12 @@ export class ThreadScan {
       const culprit = await this.#judge.culprit(at, channels.get(hash), hash, blobs);
       if (culprit !== undefined) this.#blamed(at, channels.get(hash), culprit);
     }
+  }
+
+  /** The thread's DeltaChannels: those that LangGraph counts or took snapshots of, and those that have writes and never a value. */
+  get deltaChannels(): ReadonlySet<string> {
+    const never = [...this.#written].filter((channel) => !this.#valued.has(channel));
+    return new Set([...this.#counted, ...never]);
   }
 
   async #batches(
@@ -225,6 +246,7 @@ export class ThreadScan {
         batches.push({ batchId: opened?.batchId });
         for (const { channel, value } of opened?.writes ?? []) {
           if (channel === INTERRUPT) interrupted = true;
+          this.#written.add(channel);
           if ("hash" in value) channels.set(value.hash, channel);
         }
       } catch (error) {

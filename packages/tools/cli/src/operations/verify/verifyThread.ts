@@ -147,7 +147,7 @@ export async function isFoundAgain(
 async function suspectedAmong(
   storage: Storage,
   threadId: string,
-  { place, part, hash, involved }: Suspicion,
+  { kind, place, part, channel, hash, involved }: Suspicion,
   look: Look,
 ): Promise<readonly Suspicion[]> {
   if (part === "blob" && involved.length === 0) {
@@ -155,7 +155,9 @@ async function suspectedAmong(
     const named = await namedIn(place, threadId, await straysIn(place, threadId));
     return unneeded(infos, named).flatMap((each) => (each === hash ? [orphanBlob(place, each, 0)] : []));
   }
-  const only = part === "thread" ? undefined : involved;
+  // Whether the head needs it shows only with all that is between.
+  const isOfWhole = part === "thread" || (kind === "gap" && channel !== undefined);
+  const only = isOfWhole ? undefined : involved;
   if (place.role === "hot")
     return (await new ThreadScan(place, storage.coder, threadId, look.took).run(only)).suspicions.all;
   const owners: View[] = [];
