@@ -1,3 +1,4 @@
+// long file: everything that a file keeps, refuses and leaves behind
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -296,7 +297,8 @@ test("a file of version 1, which knew no batches, is read; one of today brings w
     if ("threadEnd" in line) line["sha256"] = thread.digest("hex");
     if ("end" in line) line["sha256"] = whole.digest("hex");
     const written = `${JSON.stringify(line)}\n`;
-    if (!("end" in line)) for (const sum of "threadEnd" in line ? [whole] : [whole, thread]) sum.update(written);
+    if (!("end" in line))
+      for (const sum of "threadEnd" in line ? [whole] : [whole, thread]) sum.update(written);
     text += written;
   }
   const old = join(folder, "old.jsonl");
@@ -307,5 +309,9 @@ test("a file of version 1, which knew no batches, is read; one of today brings w
   const report = await importThreads(fileSource({ path }), to);
   expect(report).toMatchObject({ threads: 1, differences: [], diverged: [] });
   expect(await history(to, "v1")).toEqual(await history(from, "v1"));
-  expect(await importThreads(fileSource({ path }), to)).toMatchObject({ checkpoints: 0, writes: 0, differences: [] });
+  expect(await importThreads(fileSource({ path }), to)).toMatchObject({
+    checkpoints: 0,
+    writes: 0,
+    differences: [],
+  });
 });

@@ -5,7 +5,14 @@ import { Annotation, Command, DeltaChannel, interrupt, START, StateGraph } from 
 import { MemorySaver as OfficialMemory, type BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { promote } from "@stratigraph/branch";
 import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
-import { exportThreads, importThreads, openSource, openTarget, saverSource, saverTarget } from "@stratigraph/migrate";
+import {
+  exportThreads,
+  importThreads,
+  openSource,
+  openTarget,
+  saverSource,
+  saverTarget,
+} from "@stratigraph/migrate";
 import { expect, onTestFinished, test } from "vitest";
 import { tierWith } from "./support/tierWith.ts";
 
@@ -121,45 +128,51 @@ const cases = Object.keys(stories).flatMap((story) =>
   (["sync", "async", "exit"] as const).map((durability) => ({ story, durability })),
 );
 
-test.each(cases)("$story, under $durability: each checkpoint shows what it showed", async ({ story, durability }) => {
-  const from = new MemorySaver({ conflict: "branch" });
-  await stories[story]!(from, durability);
-  const wanted = await shown(from);
-  expect(Object.keys(wanted).length).toBeGreaterThan(1);
-  const ways: [string, (to: TierSaver) => Promise<object>][] = [
-    ["a file", async (to) => await throughFile(from, to)],
-    ["its saver", async (to) => await importThreads(saverSource(from), to)],
-    ["an export to ours", async (to) => await exportThreads(from, saverTarget(to))],
-  ];
-  for (const [way, copy] of ways) {
-    const to = new MemorySaver({ conflict: "branch", encryption });
-    expect(await copy(to), way).toMatchObject({ verified: true, differences: [], threads: 1 });
-    expect(await shown(to), way).toEqual(wanted);
-    // Again: nothing is added, and nothing is said to have gone on.
-    expect(await copy(to), way).toMatchObject({ checkpoints: 0, writes: 0, differences: [], diverged: [] });
-    // A copy of the copy has it, too, and what goes on there isn't wound back.
-    const third = new MemorySaver();
-    await throughFile(to, third);
-    expect(await shown(third), way).toEqual(wanted);
-    await failing(to, "more").invoke(says("more"), ada);
-    const more = await shown(to);
-    await copy(to);
-    expect(await shown(to), way).toEqual(more);
-  }
-});
+test.each(cases)(
+  "$story, under $durability: each checkpoint shows what it showed",
+  async ({ story, durability }) => {
+    const from = new MemorySaver({ conflict: "branch" });
+    await stories[story]!(from, durability);
+    const wanted = await shown(from);
+    expect(Object.keys(wanted).length).toBeGreaterThan(1);
+    const ways: [string, (to: TierSaver) => Promise<object>][] = [
+      ["a file", async (to) => await throughFile(from, to)],
+      ["its saver", async (to) => await importThreads(saverSource(from), to)],
+      ["an export to ours", async (to) => await exportThreads(from, saverTarget(to))],
+    ];
+    for (const [way, copy] of ways) {
+      const to = new MemorySaver({ conflict: "branch", encryption });
+      expect(await copy(to), way).toMatchObject({ verified: true, differences: [], threads: 1 });
+      expect(await shown(to), way).toEqual(wanted);
+      // Again: nothing is added, and nothing is said to have gone on.
+      expect(await copy(to), way).toMatchObject({ checkpoints: 0, writes: 0, differences: [], diverged: [] });
+      // A copy of the copy has it, too, and what goes on there isn't wound back.
+      const third = new MemorySaver();
+      await throughFile(to, third);
+      expect(await shown(third), way).toEqual(wanted);
+      await failing(to, "more").invoke(says("more"), ada);
+      const more = await shown(to);
+      await copy(to);
+      expect(await shown(to), way).toEqual(more);
+    }
+  },
+);
 
-test.each(cases)("$story, under $durability: LangGraph's saver gets no branch it would mix", async ({ story, durability }) => {
-  const from = new MemorySaver({ conflict: "branch" });
-  await stories[story]!(from, durability);
-  const wanted = await shown(from);
-  const official = new OfficialMemory();
-  const report = await exportThreads(from, saverTarget(official, { branches: true }));
-  expect(report).toMatchObject({ verified: true, differences: [], threads: 1 });
-  const copied = await shown(official);
-  expect(Object.keys(copied).length + report.leftOut).toBe(Object.keys(wanted).length);
-  for (const [id, [values]] of Object.entries(copied) as [string, [unknown]][])
-    expect([id, values]).toEqual([id, (wanted[id] as [unknown])[0]]);
-});
+test.each(cases)(
+  "$story, under $durability: LangGraph's saver gets no branch it would mix",
+  async ({ story, durability }) => {
+    const from = new MemorySaver({ conflict: "branch" });
+    await stories[story]!(from, durability);
+    const wanted = await shown(from);
+    const official = new OfficialMemory();
+    const report = await exportThreads(from, saverTarget(official, { branches: true }));
+    expect(report).toMatchObject({ verified: true, differences: [], threads: 1 });
+    const copied = await shown(official);
+    expect(Object.keys(copied).length + report.leftOut).toBe(Object.keys(wanted).length);
+    for (const [id, [values]] of Object.entries(copied) as [string, [unknown]][])
+      expect([id, values]).toEqual([id, (wanted[id] as [unknown])[0]]);
+  },
+);
 
 test("a copy that is rebuilt from other writes is told and not served", async () => {
   const from = new MemorySaver({ conflict: "branch" });
@@ -173,6 +186,8 @@ test("a copy that is rebuilt from other writes is told and not served", async ()
     }),
   );
   const report = await importThreads(saverSource(from), losing);
-  expect(report.differences.map(({ what }) => what)).toContain("what its DeltaChannels are rebuilt from differs");
+  expect(report.differences.map(({ what }) => what)).toContain(
+    "what its DeltaChannels are rebuilt from differs",
+  );
   expect(await losing.getTuple(ada)).toBeUndefined();
 });

@@ -123,7 +123,8 @@ import { isStored, isStoredWithWrites, lostParent } from "../operations/brokenLi
 import { settledHead } from "../operations/settledHead.ts";
 import { rebuiltChannels } from "../langgraph/rebuiltChannels.ts";
 import { mayRefuse, outcomeOf } from "../contract/threadStatus.ts";
-import { pendingBatches, Writers } from "./writers.ts";
+import { pendingBatches } from "./chosenBatches.ts";
+import { Writers } from "./writers.ts";
 
 /** How long a stop waits for maintenance, and for values to be written, as a tier may never answer. Milliseconds. */
 const longestStopMs = 10_000;

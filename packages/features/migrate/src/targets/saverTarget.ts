@@ -1,3 +1,4 @@
+// long file: what a saver can hold of a thread, and the writing of it
 import { WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
 import type { BaseCheckpointSaver, ChannelVersions, PendingWrite } from "@langchain/langgraph-checkpoint";
 import { StratigraphError, type TierSaver } from "@stratigraph/core";
@@ -160,11 +161,16 @@ class Writing {
       Object.hasOwn(checkpoint.channel_versions, channel) && checkpoint.channel_values[channel] === undefined;
     const shown = (chosen: readonly SourceBatch[]): string =>
       JSON.stringify(
-        mergeWrites(chosen.map((batch) => ({ ...batch, writes: batch.writes.map((write) => ({ ...write, batch })) })))
+        mergeWrites(
+          chosen.map((batch) => ({ ...batch, writes: batch.writes.map((write) => ({ ...write, batch })) })),
+        )
           .filter(isRebuilt)
           .map(({ batch, index }) => [batch.name, index]),
       );
-    return shown(batchesOfChild(parent, { checkpointId, consumed })) === shown(parent.filter(({ counts }) => counts));
+    return (
+      shown(batchesOfChild(parent, { checkpointId, consumed })) ===
+      shown(parent.filter(({ counts }) => counts))
+    );
   }
 
   /**
@@ -303,7 +309,10 @@ const besides: Readonly<Record<string, readonly [one: string, many: string]>> = 
   [reservedNamespaces.calls]: ["1 entry of its journal", "entries of its journal"],
   [reservedNamespaces.events]: ["1 event", "events"],
   [reservedNamespaces.reflog]: ["its reflog", "records of its reflog"],
-  [reservedNamespaces.thread]: ["its metadata of LangGraph's API", "records of its metadata of LangGraph's API"],
+  [reservedNamespaces.thread]: [
+    "its metadata of LangGraph's API",
+    "records of its metadata of LangGraph's API",
+  ],
 };
 
 /** How many calls an error names. */
