@@ -1,3 +1,4 @@
+// long file: a guard after another, each with its fault
 import type { Mutant } from "../mutant.ts";
 
 const move = {
