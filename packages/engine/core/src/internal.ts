@@ -116,7 +116,7 @@ export { deltaChannelHistory } from "./operations/deltaChannelHistory.ts";
 export { AsStored } from "./stateVersions/stateVersions.ts";
 export { convertCheckpoint } from "./stateVersions/convertCheckpoint.ts";
 export { convertWrites } from "./stateVersions/convertWrites.ts";
-export { batchesOfChild, pendingBatches } from "./saver/writers.ts";
+export { batchesOfChild, pendingBatches } from "./saver/chosenBatches.ts";
 export { mergeWrites, writeIndex } from "./encode/pendingWrites.ts";
 export type { Consumed } from "./encode/record.ts";
 export type { RevivedBatch } from "./encode/writeCoder.ts";

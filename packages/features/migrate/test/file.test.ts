@@ -1,4 +1,5 @@
-import { randomBytes } from "node:crypto";
+// long file: everything that a file keeps, refuses and leaves behind
+import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,7 +103,7 @@ test("is readable, and repeats no value that didn't change", async () => {
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as { checkpoint?: { same: string[] } });
-  expect(lines[0]).toEqual({ format: "stratigraph-threads", version: 1, serde: "stratigraph" });
+  expect(lines[0]).toEqual({ format: "stratigraph-threads", version: 2, serde: "stratigraph" });
   expect(lines[1]).toMatchObject({ thread: "ada" });
   expect(lines.at(-1)).toMatchObject({ end: { threads: 1 } });
   expect(lines.some((line) => line.checkpoint?.same.includes("messages"))).toBe(true);
@@ -118,7 +119,7 @@ test("one that is damaged, cut off or something else is refused before anything 
     "cut-at-a-line.jsonl": [`${good.split("\n").slice(0, -2).join("\n")}\n`, "CORRUPT"],
     "cut.jsonl.gz": [readFileSync(path).subarray(0, 900), "CORRUPT"],
     "longer.jsonl": [`${good}${good}`, "CORRUPT"],
-    "newer.jsonl": [good.replace('"version":1', '"version":2'), "NEWER_FORMAT"],
+    "newer.jsonl": [good.replace('"version":2', '"version":3'), "NEWER_FORMAT"],
     "other.jsonl": ['{"a":1}\n', "INVALID_OPTION"],
     "none.jsonl.zst": ["not zstd at all", "CORRUPT"],
   };
@@ -140,7 +141,8 @@ test("an export that is interrupted leaves what was there before, and can't go o
   const report = await exportThreads(saver, target, { signal: AbortSignal.abort() });
   await target.close();
   const nothing = { threads: 0, skipped: 0, checkpoints: 0, writes: 0, leftOut: 0, verified: false };
-  expect(report).toEqual({ complete: false, ...nothing, mixedUp: [], diverged: [], differences: [] });
+  const lists = { notHeld: [], mixedUp: [], diverged: [], differences: [] };
+  expect(report).toEqual({ complete: false, ...nothing, ...lists });
   expect(namesLike("interrupted")).toEqual(["interrupted.jsonl.zst"]);
   expect(readFileSync(path)).toEqual(whole);
 
@@ -255,8 +257,61 @@ test("each part of a thread keeps the version of the state that it was written u
   expect((await copied.getTuple(second))?.checkpoint.channel_values).toEqual({ count: 1, other: "same" });
   expect((await to.getTuple(first))?.checkpoint.channel_values).toEqual({ count: "1", other: "same" });
   await expect(to.getTuple(second)).rejects.toMatchObject({ code: "STATE_VERSION" });
-  // An official saver would take the state for today's.
-  await expect(exportThreads(from, saverTarget(new OfficialSaver()))).rejects.toMatchObject({
-    code: "STATE_VERSION",
+  // An official saver would take the state for today's. The thread is named, nothing of it is written, and the others are exported.
+  await say(from, "w", "One");
+  const official = new OfficialSaver();
+  const report = await exportThreads(from, saverTarget(official));
+  expect(report).toMatchObject({ complete: true, threads: 2, differences: [{ threadId: "v" }] });
+  expect(report.differences[0]!.what).toContain("state of version 2");
+  expect(await official.getTuple(at)).toBeUndefined();
+  expect(await official.getTuple({ configurable: { thread_id: "w" } })).toBeDefined();
+});
+
+test("a file of version 1, which knew no batches, is read; one of today brings what it lacked", async () => {
+  const path = join(folder, "version1.jsonl");
+  const from = new MemorySaver();
+  for (const text of ["One", "Two"]) await say(from, "v1", text);
+  await exportThreads(from, fileTarget({ path }));
+  type Lines = Record<string, unknown> & { checkpoint?: Record<string, unknown>; outline?: unknown[][] };
+  type Batch = { task: string; path?: string; writes: object[] };
+  const lines = readFileSync(path, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Lines);
+  const whole = createHash("sha256");
+  let thread = createHash("sha256");
+  let text = "";
+  for (const line of lines) {
+    if ("format" in line) line["version"] = 1;
+    if ("thread" in line) {
+      thread = createHash("sha256");
+      line.outline = line.outline!.map((entry) => entry.slice(0, 3));
+    }
+    if (line.checkpoint !== undefined) {
+      const { batches, made: _made, ...rest } = line.checkpoint;
+      const writes = (batches as Batch[]).flatMap(({ task, path: taskPath, writes: written }) =>
+        written.map((write) => ({ task, path: taskPath, ...write })),
+      );
+      line.checkpoint = { ...rest, writes };
+    }
+    if ("threadEnd" in line) line["sha256"] = thread.digest("hex");
+    if ("end" in line) line["sha256"] = whole.digest("hex");
+    const written = `${JSON.stringify(line)}\n`;
+    if (!("end" in line))
+      for (const sum of "threadEnd" in line ? [whole] : [whole, thread]) sum.update(written);
+    text += written;
+  }
+  const old = join(folder, "old.jsonl");
+  writeFileSync(old, text);
+  const to = new MemorySaver();
+  expect(await importThreads(fileSource({ path: old }), to)).toMatchObject({ threads: 1, differences: [] });
+  expect(await history(to, "v1")).toEqual(await history(from, "v1"));
+  const report = await importThreads(fileSource({ path }), to);
+  expect(report).toMatchObject({ threads: 1, differences: [], diverged: [] });
+  expect(await history(to, "v1")).toEqual(await history(from, "v1"));
+  expect(await importThreads(fileSource({ path }), to)).toMatchObject({
+    checkpoints: 0,
+    writes: 0,
+    differences: [],
   });
 });

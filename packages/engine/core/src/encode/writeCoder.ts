@@ -21,7 +21,7 @@ import type { WritePlace } from "./writeOrder.ts";
 import type { Consumed } from "./record.ts";
 import { missingBatches } from "./batchIds.ts";
 import { noWrites } from "../langgraph/channelNames.ts";
-import { batchesOfChild, pendingBatches } from "../saver/writers.ts";
+import { batchesOfChild, pendingBatches } from "../saver/chosenBatches.ts";
 import { CorruptionError } from "../contract/errors.ts";
 
 /** Longest pending write, in bytes, that its batch holds. A longer one becomes a blob, which a channel with equal bytes then shares. */

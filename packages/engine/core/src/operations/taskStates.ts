@@ -3,7 +3,7 @@ import { lastOutcomes, mayRefuse, outcomeOf, type TaskOutcome } from "../contrac
 import type { StoredCheckpoint, StoredWriteBatch, Tier } from "../contract/tier.ts";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import type { OpenedBatch } from "../encode/pendingWrites.ts";
-import { pendingBatches } from "../saver/writers.ts";
+import { pendingBatches } from "../saver/chosenBatches.ts";
 import { currentWrites } from "./currentWrites.ts";
 
 /** What keeps the step of a checkpoint from continuing. */

@@ -128,7 +128,8 @@ import { settledHead } from "../operations/settledHead.ts";
 import { wasArchived, withoutBytes } from "../operations/withoutBytes.ts";
 import { rebuiltChannels } from "../langgraph/rebuiltChannels.ts";
 import { mayRefuse, outcomeOf } from "../contract/threadStatus.ts";
-import { pendingBatches, Writers } from "./writers.ts";
+import { pendingBatches } from "./chosenBatches.ts";
+import { Writers } from "./writers.ts";
 
 /** How long a stop waits for maintenance, and for values to be written, as a tier may never answer. Milliseconds. */
 const longestStopMs = 10_000;

@@ -92,6 +92,8 @@ export interface SourceThread {
   readonly heads: ReadonlyMap<string, string>;
   readonly mixedUp: readonly MixedUp[];
   readonly tags?: readonly ThreadTag[] | undefined;
+  /** The newest version of the application's state in it; absent: not known before it is read. */
+  readonly newestState?: number | undefined;
   /** The calls of its journal that only the journal keeps from being made again, in words; absent if the source has no journal. */
   readonly openCalls?: readonly string[] | undefined;
   /** The checkpoints, in the order of the outline, one at a time. */

@@ -8,6 +8,8 @@ export interface WrittenThread {
   readonly skipped: number;
   /** Checkpoints that the target can't hold without mixing them up: side branches, and checkpoints after the head. */
   readonly leftOut: number;
+  /** What else of the thread the target can't hold, such as its calls, in words with counts. Absent: it holds everything. */
+  readonly notHeld?: readonly string[] | undefined;
   /** How the stored copy differs from what was written; empty if all is well. */
   readonly differences: readonly string[];
 }

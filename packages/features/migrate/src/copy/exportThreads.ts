@@ -45,6 +45,7 @@ export async function exportThreads(
     try {
       const written = await target.write(thread, { verify, wrote: () => tally.checkpoint(threadId) });
       tally.differs(written.differences.map((what) => ({ threadId, what })));
+      tally.notHeld(threadId, written.notHeld ?? []);
       tally.end(threadId, written);
     } finally {
       await thread.close();

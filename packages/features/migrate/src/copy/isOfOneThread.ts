@@ -11,6 +11,8 @@ const codes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "CHECKPOINT_CONFLICT",
   "THREAD_DELETED",
   "STALE_READ",
+  "STATE_VERSION",
+  "AMBIGUOUS_OUTCOME",
 ]);
 
 /** Whether an error concerns one thread only, so that the others can still be copied. */

@@ -51,6 +51,8 @@ export interface CopyReport {
   readonly writes: number;
   /** Checkpoints that the target can't hold: side branches, if the target is a saver without them. */
   readonly leftOut: number;
+  /** Threads of which the target can't hold something else, and what: calls, events, tags. At most 1000 are listed. */
+  readonly notHeld: readonly Difference[];
   /** Whether the copies were compared with the originals. */
   readonly verified: boolean;
   /** Branches that the source itself had mixed up. They are copied as the source reads them. */
@@ -77,6 +79,7 @@ export class Tally {
   readonly #mixedUp: MixedUp[] = [];
   readonly #differences: Difference[] = [];
   readonly #diverged: string[] = [];
+  readonly #notHeld: Difference[] = [];
   #threads = 0;
   #skipped = 0;
   #copied = 0;
@@ -110,6 +113,11 @@ export class Tally {
     this.#differences.push(...found.slice(0, mostListed - this.#differences.length));
   }
 
+  notHeld(threadId: string, what: readonly string[]): void {
+    if (what.length > 0 && this.#notHeld.length < mostListed)
+      this.#notHeld.push({ threadId, what: what.join(", ") });
+  }
+
   /** Notes a thread that both sides have continued, and that was left unchanged. */
   diverged(threadId: string): void {
     this.#diverged.push(threadId);
@@ -141,6 +149,7 @@ export class Tally {
       checkpoints: this.#checkpoints,
       writes: this.#writes,
       leftOut: this.#leftOut,
+      notHeld: this.#notHeld,
       verified: this.#verified,
       mixedUp: this.#mixedUp,
       diverged: this.#diverged,
@@ -152,7 +161,8 @@ export class Tally {
   /** The report of an interrupted copy that left nothing behind. */
   nothing(): CopyReport {
     const counts = { threads: 0, skipped: 0, checkpoints: 0, writes: 0, leftOut: 0 };
-    return { complete: false, ...counts, verified: false, mixedUp: [], diverged: [], differences: [] };
+    const lists = { notHeld: [], mixedUp: [], diverged: [], differences: [] };
+    return { complete: false, ...counts, verified: false, ...lists };
   }
 
   #passed(threadId: string): void {

@@ -1,6 +1,6 @@
 import { StratigraphError } from "@stratigraph/core";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import type { MixedUp, SourceThread } from "../contract/source.ts";
+import type { MixedUp } from "../contract/source.ts";
 
 /** The first line of a file. */
 export interface FirstLine {
@@ -25,7 +25,7 @@ export interface ThreadLine {
     batches?: readonly string[],
   ])[];
   readonly tags?: readonly (readonly [key: string, value: string])[];
-  /** As {@link SourceThread.openCalls}. */
+  /** As `openCalls` of a source's thread. */
   readonly openCalls?: readonly string[];
   readonly mixedUp?: readonly MixedUp[];
 }

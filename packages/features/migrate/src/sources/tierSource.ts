@@ -71,14 +71,14 @@ async function threadOf(saver: TierSaver, threadId: string): Promise<SourceThrea
     const tags = tagsThreads(tier) ? await tier.threadTags(threadId) : [];
     const isUnchanged = async () => (await revisionOf(saver, threadId)) === revision;
     if (tries < mostTries && !(await isUnchanged())) continue;
-    const { outline, heads, openCalls, children } = found;
+    const { outline, heads, children, ...told } = found;
     return {
       threadId,
       outline,
       heads: heads.size > 0 ? heads : lastOfEach(outline),
       mixedUp: [],
       tags,
-      openCalls,
+      ...told,
       checkpoints: () => checkpointsOf(saver, threadId, outline, children),
       isUnchanged,
       close: async () => undefined,
@@ -96,11 +96,13 @@ async function outlineOf(saver: TierSaver, threadId: string) {
   const heads = new Map<string, string>();
   const made = new Map<string, Consumed>();
   const calls = new OpenCalls(saver, threadId);
+  let newestState = 1;
   for await (const listed of saver.tier.list({ threadId, recordsOnly: true })) {
     const { record, head } = listed;
     const { namespace, checkpointId, parentId, lostTo } = record;
     if (!isCopied(namespace)) continue;
-    const { consumed, opened } = await openedOf(saver, listed);
+    const { consumed, opened, stateVersion } = await openedOf(saver, listed);
+    newestState = Math.max(newestState, stateVersion, ...opened.map((batch) => batch.stateVersion));
     const batchIds = [...marksOf(listed.writes), ...opened].flatMap((batch) => batchIdOf(batch) ?? []);
     entries.push({ namespace, checkpointId, parentId, lostTo, batchIds });
     made.set(entryKey(record), consumed);
@@ -112,7 +114,7 @@ async function outlineOf(saver: TierSaver, threadId: string) {
   // The listing is newest first, with the namespaces mixed.
   const outline = parentsFirst(entries.reverse().toSorted(byNamespace));
   const children = childrenOnLine(outline, heads, made);
-  return { outline, heads, openCalls: calls.told(heads), children };
+  return { outline, heads, openCalls: calls.told(heads), newestState, children };
 }
 
 function marksOf(batches: readonly StoredWriteBatch[]): readonly StoredWriteBatch[] {
@@ -123,10 +125,10 @@ function marksOf(batches: readonly StoredWriteBatch[]): readonly StoredWriteBatc
 async function openedOf({ coder }: TierSaver, { record, writes }: ListedCheckpoint) {
   try {
     const written = writes.filter(({ taskId }) => rewindMark(taskId) === undefined);
-    const { consumed } = await coder.decodeBody(record);
-    return { consumed, opened: await coder.writes.open(record, written) };
+    const { consumed, stateVersion } = await coder.decodeBody(record);
+    return { consumed, stateVersion, opened: await coder.writes.open(record, written) };
   } catch {
-    return { consumed: undefined, opened: [] };
+    return { consumed: undefined, stateVersion: 1, opened: [] };
   }
 }
 

@@ -1,9 +1,15 @@
+// long file: what a saver can hold of a thread, and the writing of it
 import { WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
 import type { BaseCheckpointSaver, ChannelVersions, PendingWrite } from "@langchain/langgraph-checkpoint";
-import { StratigraphError } from "@stratigraph/core";
-import { entryKey, lineOf, parentKey } from "../contract/outline.ts";
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { batchesOfChild, mergeWrites } from "@stratigraph/core/internal";
+import { isReserved, reservedNamespaces } from "@stratigraph/core/tier";
+import { isOurs } from "../copy/checkArguments.ts";
+import { importThread } from "../copy/importThread.ts";
+import { entryKey, lineOf, ofGraph, parentKey } from "../contract/outline.ts";
 import type {
   OutlineEntry,
+  SourceBatch,
   SourceCheckpoint,
   SourceThread,
   SourceWrite,
@@ -28,13 +34,39 @@ export interface SaverTargetOptions {
   readonly close?: (() => Promise<void>) | undefined;
 }
 
-/** Makes a target of any saver. It uses the saver's own `put` and `putWrites`, so it needn't know the saver's format. */
+/**
+ * Makes a target of any saver. One of Stratigraph gets the whole thread. For others it uses the saver's own `put` and `putWrites`, so it
+ * needn't know the saver's format. Such a saver can't hold calls, events and tags: the report counts them, and a thread isn't written if
+ * a call's outcome isn't known, or if a step that hasn't ended would make its calls again.
+ */
 export function saverTarget(saver: BaseCheckpointSaver, options: SaverTargetOptions = {}): ThreadTarget {
+  if (isOurs(saver)) return ownTarget(saver, options);
   const { source = saverSource(saver), branches = false, close = async () => undefined } = options;
   return {
     name: saver.constructor.name,
     resumable: true,
     write: (thread, how) => new Writing(saver, source, thread, how, branches).run(),
+    finish: async () => undefined,
+    close,
+  };
+}
+
+function ownTarget(saver: TierSaver, { close = async () => undefined }: SaverTargetOptions): ThreadTarget {
+  return {
+    name: saver.constructor.name,
+    resumable: true,
+    write: async (thread, { verify }) => {
+      const how = { verify, takeLacking: true, brought: () => undefined };
+      const done = await importThread(saver, thread, how);
+      const { checkpoints, writes, diverged } = done;
+      const skipped = thread.outline.length - checkpoints;
+      const differences = [
+        ...done.differences.map(({ checkpointId = "", what }) => `checkpoint ${checkpointId}: ${what}`),
+        ...(diverged ? ["it went on in the target; nothing of it was written"] : []),
+        ...(done.unsettled ? ["it was written to while it was read; export it again"] : []),
+      ];
+      return { checkpoints, writes, skipped, leftOut: 0, differences };
+    },
     finish: async () => undefined,
     close,
   };
@@ -52,6 +84,8 @@ class Writing {
   readonly #empty = new Set<string>();
   readonly #digests: Digests;
   readonly #originals = new Map<string, CheckpointDigest>();
+  /** Batches by checkpoint, if branches are written. */
+  readonly #parents = new Map<string, readonly SourceBatch[]>();
 
   constructor(
     saver: BaseCheckpointSaver,
@@ -74,16 +108,26 @@ class Writing {
   }
 
   async run(): Promise<WrittenThread> {
-    const { outline, heads } = this.#thread;
+    const { heads } = this.#thread;
+    refuseOpenCalls(this.#thread);
+    // Before anything is written: a part of a thread would be read as the whole one.
+    refuseVersion(this.#thread.threadId, this.#thread.newestState);
+    const outline = ofGraph(this.#thread.outline);
     const kept = keptEntries(this.#thread, this.#branches);
     const there = await this.#there();
     const ours = new Set(outline.map(entryKey));
-    const done = { checkpoints: 0, writes: 0, skipped: 0, leftOut: outline.length - kept.size };
+    const notHeld = beside(this.#thread);
+    const done = { checkpoints: 0, writes: 0, skipped: 0, leftOut: outline.length - kept.size, notHeld };
     if ([...there].some((key) => !ours.has(key)))
       return { ...done, differences: ["it went on in the target; nothing of it was written"] };
     for await (const each of this.#thread.checkpoints()) {
       const key = entryKey(each);
       if (!kept.has(key)) continue;
+      if (!this.#isMadeOfWrites(each, kept)) {
+        kept.delete(key);
+        done.leftOut += 1;
+        continue;
+      }
       if (this.#how.verify) this.#originals.set(key, await this.#digests.of(this.#held(each)));
       this.#noteEmpty(each);
       const isThere = there.has(key);
@@ -100,6 +144,33 @@ class Writing {
       this.#how.wrote(each);
     }
     return { ...done, differences: this.#how.verify ? await this.#verify() : [] };
+  }
+
+  /**
+   * Whether a checkpoint's DeltaChannels are rebuilt as before from all writes of its parent, which is what the saver does. Those of a side
+   * branch were made from others, if its run wrote something else.
+   */
+  #isMadeOfWrites(each: SourceCheckpoint, kept: ReadonlySet<string>): boolean {
+    const { batches, consumed, checkpointId, checkpoint } = each;
+    const parentId = parentKey(each);
+    const parent = parentId === undefined ? undefined : this.#parents.get(parentId);
+    if (batches !== undefined && this.#branches) this.#parents.set(entryKey(each), batches);
+    if (parentId === undefined || parent === undefined) return true;
+    if (!kept.has(parentId)) return false;
+    const isRebuilt = ({ channel }: SourceWrite): boolean =>
+      Object.hasOwn(checkpoint.channel_versions, channel) && checkpoint.channel_values[channel] === undefined;
+    const shown = (chosen: readonly SourceBatch[]): string =>
+      JSON.stringify(
+        mergeWrites(
+          chosen.map((batch) => ({ ...batch, writes: batch.writes.map((write) => ({ ...write, batch })) })),
+        )
+          .filter(isRebuilt)
+          .map(({ batch, index }) => [batch.name, index]),
+      );
+    return (
+      shown(batchesOfChild(parent, { checkpointId, consumed })) ===
+      shown(parent.filter(({ counts }) => counts))
+    );
   }
 
   /**
@@ -130,7 +201,7 @@ class Writing {
   }
 
   async #put(each: SourceCheckpoint): Promise<void> {
-    refuseVersions(each);
+    refuseVersion(this.#thread.threadId, newestStateOf(each));
     const { checkpoint, runId } = each;
     const metadata = runId === undefined ? each.metadata : { ...each.metadata, run_id: runId };
     const config = this.#config(each, each.parentId);
@@ -147,7 +218,7 @@ class Writing {
   }
 
   async #putWrites(each: SourceCheckpoint): Promise<void> {
-    refuseVersions(each);
+    refuseVersion(this.#thread.threadId, newestStateOf(each));
     const config = this.#config(each, each.checkpointId);
     // Savers before LangGraph 1.5 don't accept a path.
     const saver: {
@@ -206,7 +277,9 @@ function pairOf({ channel, value }: SourceWrite): PendingWrite {
  * The keys of the checkpoints that are written. A saver takes the checkpoint with the greatest id for the head, so checkpoints after
  * the head are left out.
  */
-function keptEntries({ outline, heads }: SourceThread, branches: boolean): ReadonlySet<string> {
+function keptEntries(thread: SourceThread, branches: boolean): Set<string> {
+  const outline = ofGraph(thread.outline);
+  const heads = new Map([...thread.heads].filter(([namespace]) => !isReserved(namespace)));
   const byKey = new Map(outline.map((entry) => [entryKey(entry), entry]));
   const kept = new Set<string>();
   for (const [namespace, checkpointId] of heads)
@@ -217,17 +290,61 @@ function keptEntries({ outline, heads }: SourceThread, branches: boolean): Reado
   return kept;
 }
 
+/** What a thread has beside its checkpoints, counted. */
+function beside({ outline, tags = [] }: SourceThread): string[] {
+  const counts = new Map<string, number>();
+  for (const { namespace } of outline)
+    if (isReserved(namespace)) counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
+  const named = Object.entries(besides).flatMap(([namespace, [one, many]]) => {
+    const n = counts.get(namespace) ?? 0;
+    counts.delete(namespace);
+    return n === 0 ? [] : [n === 1 ? one : `${n} ${many}`];
+  });
+  const others = [...counts].map(([namespace, n]) => `${n} records of ${namespace}`);
+  const tagged = tags.length === 0 ? [] : [tags.length === 1 ? "1 tag" : `${tags.length} tags`];
+  return [...named, ...others, ...tagged];
+}
+
+const besides: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  [reservedNamespaces.calls]: ["1 entry of its journal", "entries of its journal"],
+  [reservedNamespaces.events]: ["1 event", "events"],
+  [reservedNamespaces.reflog]: ["its reflog", "records of its reflog"],
+  [reservedNamespaces.thread]: [
+    "its metadata of LangGraph's API",
+    "records of its metadata of LangGraph's API",
+  ],
+};
+
+/** How many calls an error names. */
+const mostNamed = 5;
+
+/** @throws StratigraphError "AMBIGUOUS_OUTCOME" if a copy without the journal would make calls again, or never ask about them */
+function refuseOpenCalls({ threadId, openCalls = [] }: SourceThread): void {
+  if (openCalls.length === 0) return;
+  const more = openCalls.length > mostNamed ? `, and ${openCalls.length - mostNamed} more` : "";
+  const what =
+    `${openCalls.slice(0, mostNamed).join("; ")}${more}. The target can't hold the journal, so they would be made again there. ` +
+    "Continue the thread or resolve the calls first, or copy it to a storage of Stratigraph or to a file";
+  throw new StratigraphError("AMBIGUOUS_OUTCOME", `Thread ${JSON.stringify(threadId)}: ${what}.`, {
+    threadId,
+    calls: openCalls,
+    what,
+  });
+}
+
 /**
  * Savers keep no version of the state, and one value for each version of a channel.
  * @throws StratigraphError "STATE_VERSION" if state isn't of version 1, as which it would be read
  */
-function refuseVersions({ checkpointId, namespace, stateVersion = 1, writes }: SourceCheckpoint): void {
-  const found = Math.max(stateVersion, ...writes.map((write) => write.stateVersion ?? 1));
+function refuseVersion(threadId: string, found = 1): void {
   if (found === 1) return;
-  throw new StratigraphError(
-    "STATE_VERSION",
-    `Checkpoint ${checkpointId}, namespace ${JSON.stringify(namespace)}: its state is of version ${found}, and the saver it would be copied to keeps no versions. ` +
-      `Copy it to a saver of Stratigraph or to a file, or copy what graph.getState() answers.`,
-    { checkpointId, namespace, found, current: 1 },
-  );
+  const what =
+    `it has state of version ${found}, and the saver it would be copied to keeps no versions. ` +
+    `Copy it to a saver of Stratigraph or to a file, or copy what graph.getState() answers`;
+  const data = { threadId, found, current: 1, what };
+  throw new StratigraphError("STATE_VERSION", `Thread ${JSON.stringify(threadId)}: ${what}.`, data);
+}
+
+function newestStateOf({ stateVersion = 1, writes }: SourceCheckpoint): number {
+  return Math.max(stateVersion, ...writes.map((write) => write.stateVersion ?? 1));
 }

@@ -34,6 +34,9 @@ export const copyOutput = z.object({
     ),
   writes: z.number().describe("Pending writes that were copied, counted likewise."),
   leftOut: z.number().describe("Checkpoints of branches, which the target can't hold."),
+  notHeld: z
+    .array(z.object({ threadId: z.string(), what: z.string() }))
+    .describe("What else of a thread the target can't hold: calls, events, tags."),
   verified: z.boolean().describe("The copies were compared with the originals."),
   mixedUp: z
     .array(
@@ -74,15 +77,16 @@ export function planned(plan: NonNullable<CopyResult["plan"]>): CopyResult {
     plan,
     complete: false,
     ...{ threads: 0, skipped: 0, checkpoints: 0, writes: 0, leftOut: 0, verified: false },
-    ...{ mixedUp: [], diverged: [], differences: [] },
+    ...{ notHeld: [], mixedUp: [], diverged: [], differences: [] },
   };
 }
 
 /** A report as an operation's output. */
-export function copied({ mixedUp, diverged, differences, ...counts }: CopyReport): CopyResult {
+export function copied({ notHeld, mixedUp, diverged, differences, ...counts }: CopyReport): CopyResult {
   return {
     dryRun: false,
     ...counts,
+    notHeld: notHeld.map(({ threadId, what }) => ({ threadId, what })),
     mixedUp: mixedUp.map((each) => ({ ...each, channels: [...each.channels] })),
     diverged: [...diverged],
     differences: [...differences],
@@ -133,14 +137,15 @@ export function* renderCopy(done: string, output: z.output<typeof copyOutput>): 
   yield `${done}: ${count(output.threads, "thread")}${there}; ${news} were copied.`;
   if (output.leftOut > 0)
     yield `${count(output.leftOut, "checkpoint")} of branches were left out, as the target can't hold them.`;
-  if (output.verified && output.differences.length + output.diverged.length === 0)
-    yield output.complete
-      ? "Read back and compared: everything is there."
-      : "Read back and compared: so far, everything is there.";
+  if (output.verified && output.differences.length === 0) yield comparedText(output);
   if (!output.verified) yield "Nothing was compared.";
   yield* listed(
     "DIFFERENT FROM THE SOURCE",
     output.differences.map(({ threadId, checkpointId = "", what }) => [threadId, checkpointId, what]),
+  );
+  yield* listed(
+    "NOT HELD BY THE TARGET",
+    output.notHeld.map(({ threadId, what }) => [threadId, what]),
   );
   yield* listed(
     "CONTINUED ON BOTH SIDES, LEFT UNCHANGED",
@@ -156,6 +161,21 @@ export function* renderCopy(done: string, output: z.output<typeof copyOutput>): 
   );
   if (output.cursor !== undefined)
     yield `Interrupted. Go on with --cursor ${shown(JSON.stringify(output.cursor))}`;
+}
+
+/** What a comparison without differences says: not more than was compared. */
+function comparedText({
+  complete,
+  threads,
+  leftOut,
+  notHeld,
+  diverged,
+}: z.output<typeof copyOutput>): string {
+  const compared = threads - diverged.length;
+  if (compared === 0) return "Nothing was there to be compared.";
+  const what = leftOut + notHeld.length === 0 ? "everything" : "everything that the target can hold";
+  const but = diverged.length === 0 ? "" : `, of ${count(compared, "thread")}`;
+  return `Read back and compared: ${complete ? "" : "so far, "}${what} is there${but}.`;
 }
 
 function* listed(title: string, rows: readonly (readonly string[])[]): Iterable<string> {
