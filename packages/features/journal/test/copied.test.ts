@@ -13,6 +13,7 @@ import {
   saverSource,
   saverTarget,
 } from "@stratigraph/migrate";
+import type { ThreadTagger } from "@stratigraph/core/tier";
 import { createThreads } from "stratigraph";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createJournal, events, type JournalOptions } from "../src/index.ts";
@@ -148,6 +149,8 @@ it.each(ways.slice(0, 2))("a thread whose state is events is copied, by %s", asy
   expect((await account(to).project("ada")).state).toBe(58);
 });
 
+const tagger = (saver: TierSaver) => saver.tier as TierSaver["tier"] & ThreadTagger;
+
 it("a saver of LangGraph gets no thread that would pay again there, and is told what it can't hold", async () => {
   const from = new MemorySaver();
   const on = (thread_id: string) => ({ configurable: { thread_id } });
@@ -155,7 +158,7 @@ it("a saver of LangGraph gets no thread that would pay again there, and is told 
   for (const dies of ["after", "before"] as const)
     await expect(graphThat(dies).invoke({ amount: 100 }, on(dies))).rejects.toThrow();
   await graphThat("never").invoke({ amount: 1 }, on("ended"));
-  await from.tier.tagThread("ended", [{ key: "user", value: "ada" }]);
+  await tagger(from).tagThread("ended", [{ key: "user", value: "ada" }]);
   await account(from).append("account", { euros: 5 });
   const official = new OfficialMemory();
   const report = await exportThreads(from, saverTarget(official, { branches: true }));
@@ -186,13 +189,13 @@ it.each(ways.slice(0, 2))("tags and metadata come along, and aren't set back, by
   const [from, to] = [new MemorySaver(), new MemorySaver()];
   const [there, here] = [createThreads(from), createThreads(to)];
   await there.set("ada", { kind: "put", metadata: { owner: "ada", step: 1 } });
-  await from.tier.tagThread("ada", [{ key: "user", value: "u1" }]);
+  await tagger(from).tagThread("ada", [{ key: "user", value: "u1" }]);
   const { journal, graphThat } = paying(from);
   await graphThat("never").invoke({ amount: 1 }, ada);
   await journal.end();
   await copy(from, to);
   expect((await here.get("ada")).metadata).toMatchObject({ owner: "ada", step: 1 });
-  expect(await to.tier.threadTags("ada")).toContainEqual({ key: "user", value: "u1" });
+  expect(await tagger(to).threadTags("ada")).toContainEqual({ key: "user", value: "u1" });
   await there.set("ada", { kind: "patch", metadata: { step: 2 } });
   await copy(from, to);
   expect((await here.get("ada")).metadata).toMatchObject({ step: 2 });

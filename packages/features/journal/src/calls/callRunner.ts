@@ -269,7 +269,7 @@ export class CallRunner {
         case "run": {
           if (resolution.do === "settle" && resolution.isEarlier === undefined) {
             const { call, where } = resolution.state;
-            earlier.set(call, await site.isOfLaterTurn(where));
+            earlier.set(call, (await site.isOfLaterTurn?.(where)) === true);
             continue;
           }
           if (!allowed && planned.unjudged !== true) {
@@ -278,7 +278,7 @@ export class CallRunner {
             if (verdict !== undefined) return verdict;
           }
           allowed = true;
-          if (request.effects === "none")
+          if (request.effects === "none" && resolution.do === "run")
             return { kind: "run", claim: undefined, attempt: resolution.attempt, key: request.call };
           await this.#waitForIssuer(planned);
           if (resolution.do === "settle") {

@@ -27,8 +27,11 @@ export interface CallSite {
     | undefined;
   /** Finds out how places relate to that of the call. Absent outside graphs. */
   readonly place?: Pick<Place, "relationOf" | "behindEdits"> | undefined;
-  /** Whether a person spoke, or gave an input, between an earlier equal call and this one: then this one is no second try of it. */
-  readonly isOfLaterTurn: (there: Where) => Promise<boolean>;
+  /**
+   * Whether a person spoke, or gave an input, between an earlier equal call and this one: then this one is no second try of it. Absent for
+   * calls that code named.
+   */
+  readonly isOfLaterTurn?: ((there: Where) => Promise<boolean>) | undefined;
   /** Checks whether the thread that made the call still exists. Absent outside graphs. @throws ThreadDeletedError */
   readonly mayBegin?: (() => Promise<void>) | undefined;
 }

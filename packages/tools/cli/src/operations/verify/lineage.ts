@@ -2,7 +2,7 @@
 import { missingBatches } from "@stratigraph/core/internal";
 import { checkpointKey, isReserved, reservedNamespaces, type Address } from "@stratigraph/core/tier";
 import { fromTheFuture } from "./fromTheFuture.ts";
-import { formerLives } from "./orphans.ts";
+import { otherLives } from "./lives.ts";
 import type { OwnerView } from "./ownerView.ts";
 import { Suspicions, type Suspicion } from "./suspicion.ts";
 import type { SeenCheckpoint } from "./threadScan.ts";
@@ -203,7 +203,7 @@ class Lineage {
    */
   *beginnings(): Generator<Suspicion> {
     // An archive may have another life of the thread, with a beginning of its own.
-    if (!formerLives(this.#owners).next().done) return;
+    if (!otherLives(this.#owners).next().done) return;
     const roots = [...this.#seen.values()]
       .filter(({ namespace, begins, lostTo }) => namespace === "" && begins && lostTo === undefined)
       .sort((a, b) => (a.checkpointId < b.checkpointId ? -1 : 1));

@@ -1,4 +1,5 @@
 // long file: every way in which a run may end, on each kind of storage
+import type { BaseMessage } from "@langchain/core/messages";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver, type TierSaver } from "@stratigraph/core";
 import type { OutputOf, RunEvent } from "../../../src/operations/index.ts";
@@ -34,7 +35,7 @@ describe.each(savers)("run on %s", (name, open) => {
     expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
     await expect(send()).rejects.toMatchObject({ code: "CHECKPOINT_CONFLICT" });
     const { messages } = (await trip(saver).getState(on(id))).values;
-    expect(messages.filter((message) => message.getType() === "human")).toHaveLength(2);
+    expect(messages.filter((message: BaseMessage) => message.getType() === "human")).toHaveLength(2);
   });
 
   test("to an interrupt, and with its answer to the end; events come meanwhile", async () => {
