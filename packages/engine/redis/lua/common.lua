@@ -227,10 +227,12 @@ local function drop(hash)
   redis.call("HDEL", thread, "b" .. hash, "B" .. hash, "P" .. hash)
 end
 
--- Whether a namespace without a head has lost it: the thread has had a head, and there are records of the namespace's main line. Of other
+-- Whether a namespace without a head has lost it: the thread has had a head, isn't a copy in parts (reservedNamespaces.copy), and there are
+-- records of the namespace's main line. Of other
 -- namespaces than the root it looks only at what was made since the root's head, the newest 256 of it: a run reads those of its step.
 local function headless(meta, namespace)
   if meta.heads == 0 or meta.n == 0 then return false end
+  if redis.call("HEXISTS", thread, "h\1stratigraph.copy") == 1 then return false end
   local ending = separator .. namespace
   local function isOnMainLine(key)
     if string.sub(key, -#ending) ~= ending then return false end

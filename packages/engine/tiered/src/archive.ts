@@ -51,6 +51,8 @@ export interface DeletedArchive {
   readonly isCopied: boolean;
   /** The thread's life, if it is marked as archived. */
   readonly life?: string | undefined;
+  /** Why the archive couldn't be asked whose thread it has. */
+  readonly away?: unknown;
 }
 
 /** The state of a thread before its deletion, as the warm tier reports it. */
@@ -245,9 +247,10 @@ export class Archive {
    */
   async deleteThread(
     threadId: string,
-    { isAnnounced, isCopied, sinceMs }: DeletedArchive & { readonly sinceMs: number },
+    { isAnnounced, isCopied, sinceMs, away }: DeletedArchive & { readonly sinceMs: number },
   ): Promise<void> {
     this.#served.delete(threadId);
+    if (away !== undefined) return await this.#owe(threadId, away);
     try {
       // This process may have been suspended, and the thread begun anew and archived since. Leave it to maintenance, which tells the lives
       // apart.
@@ -338,9 +341,12 @@ export class Archive {
       [archivedMark, lifeOf, ""].map((namespace) => this.#warm.peek({ threadId, namespace })),
     );
     const isCopied = mark!.head !== undefined;
-    if (root!.head !== undefined && (isCopied || life!.head !== undefined))
-      await this.#refuseForeign(threadId, { life: life!.head, isArchived: isCopied });
+    const away =
+      root!.head !== undefined && (isCopied || life!.head !== undefined)
+        ? await this.#refuseForeign(threadId, { life: life!.head, isArchived: isCopied })
+        : undefined;
     return {
+      away,
       revision: Math.min(mark!.revision, life!.revision, root!.revision),
       isCopied,
       life: isCopied ? life!.head : undefined,
@@ -349,12 +355,14 @@ export class Archive {
     };
   }
 
-  async #refuseForeign(threadId: string, now: Parameters<typeof refuseForeign>[3]): Promise<void> {
+  /** @returns the error of an archive that can't be asked now */
+  async #refuseForeign(threadId: string, now: Parameters<typeof refuseForeign>[3]): Promise<unknown> {
     try {
       await this.#cold.run(threadId, (cold) => refuseForeign(this.#warm.primary, cold, threadId, now));
+      return undefined;
     } catch (error) {
-      // Maintenance deletes its copy later.
       if (!StratigraphError.is(error, "ARCHIVE_UNAVAILABLE")) throw error;
+      return error;
     }
   }
 

@@ -1,6 +1,7 @@
 import { conflictOf, neededBlobs } from "./appendRules.ts";
 import { headlessError, StaleReadError, ThreadDeletedError } from "./errors.ts";
 import { checkpointKey } from "./keys.ts";
+import { reservedNamespaces } from "./reservedNamespaces.ts";
 import type { AppendRequest, AppendWritesRequest, BlobHash, CheckpointRecord, HeadMove } from "./tier.ts";
 
 /** What a tier remembers of a thread's changes, deletions and removals. */
@@ -23,9 +24,12 @@ export interface HeadsAndRecords {
   readonly records: ReadonlyMap<string, Pick<CheckpointRecord, "namespace" | "parentId" | "lostTo">>;
 }
 
-/** Whether the head of a thread's root namespace was lost: see `ThreadState.headless`. A thread without any head hasn't begun. */
+/**
+ * Whether the head of a thread's root namespace was lost: see `ThreadState.headless`. A thread without any head hasn't begun, nor has a
+ * copy in parts.
+ */
 export function isHeadless({ heads, records }: HeadsAndRecords): boolean {
-  if (heads.size === 0 || heads.has("")) return false;
+  if (heads.size === 0 || heads.has("") || heads.has(reservedNamespaces.copy)) return false;
   for (const { namespace, lostTo } of records.values())
     if (namespace === "" && lostTo === undefined) return true;
   return false;

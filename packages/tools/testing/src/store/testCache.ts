@@ -230,7 +230,10 @@ export function testCache(
         expect(computed).toBe(1);
       });
       const results = events.flatMap((event) => (event.type === "cache" ? [event.result] : []));
-      expect(results.toSorted()).toEqual(["miss", "waited", "waited", "waited"]);
+      // One that asked when the value was there already didn't wait.
+      const others = results.toSorted().filter((result) => result !== "miss");
+      expect(others).toHaveLength(3);
+      expect(["hit", "waited"]).toEqual(expect.arrayContaining(others));
     });
 
     test("one whose computation fails keeps others waiting for a bounded time; then the next computes, and the rest get that", async () => {

@@ -1,3 +1,4 @@
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { describe, expect, test } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, blob, plainRecord, plainWrites, put } from "./fixtures.ts";
@@ -46,6 +47,17 @@ export function peekTests(context: TierContext): void {
       expect(peek.head).toBeUndefined();
       expect(plainWrites(peek.writes)).toEqual(["early: writes of early"]);
       expect(peek.revision).toBeGreaterThan(0);
+    });
+
+    test("the parts of a copy under way have lost no head", async () => {
+      const { tier } = context;
+      const threadId = context.thread();
+      const { heads: _, ...part } = put(threadId, "c1");
+      const mark = { namespace: reservedNamespaces.copy, to: "c1", expected: "any" as const };
+      await tier.append({ ...part, heads: [mark] });
+      const root = { threadId, namespace: "" };
+      for (const read of [await tier.peek(root), await tier.read(root)])
+        expect([read.head, read.headless ?? false]).toEqual([undefined, false]);
     });
 
     test("a record, if any is answered, is that of the right checkpoint", async () => {

@@ -202,8 +202,8 @@ class Lineage {
    * at once, their checkpoints come at the same time.
    */
   *beginnings(): Generator<Suspicion> {
-    // An archive may have another life of the thread, with a beginning of its own.
-    if (!otherLives(this.#owners).next().done) return;
+    // An archive may have another life of the thread, with a beginning of its own. Beside an archived thread, `strangers` finds it.
+    if (this.#heads.has(reservedNamespaces.archived) || !otherLives(this.#owners).next().done) return;
     const roots = [...this.#seen.values()]
       .filter(({ namespace, begins, lostTo }) => namespace === "" && begins && lostTo === undefined)
       .sort((a, b) => (a.checkpointId < b.checkpointId ? -1 : 1));

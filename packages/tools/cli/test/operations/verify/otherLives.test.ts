@@ -1,7 +1,8 @@
 import { Annotation, DeltaChannel, START, StateGraph, type BaseCheckpointSaver } from "@langchain/langgraph";
-import { MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
+import { MemoryTier, StratigraphError, TierSaver, type Tier } from "@stratigraph/core";
 import { readThread } from "@stratigraph/core/internal";
 import { moveThreads } from "@stratigraph/migrate";
+import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver } from "@stratigraph/tiered";
 import { setBackTier } from "../../../../../../test/setBack/setBackTier.ts";
 import { ran } from "../support/ran.ts";
@@ -53,7 +54,6 @@ async function mended(saver: TierSaver) {
     outcomes: results.map(({ outcome }) => outcome),
     advice: results.map(({ action }) => action).join("\n"),
     meaning: findings.map(({ meaning }) => meaning).join("\n"),
-    target: findings[0]?.target,
     targets: findings.flatMap(({ target }) => target ?? []),
     left,
   };
@@ -98,9 +98,13 @@ describe.each(Object.keys(kinds) as Kind[])("%s", (kind) => {
       onConflict: "refuse",
     });
     const right = new TieredSaver({ warm, cold });
-    const { found, outcomes, advice, meaning, target } = await mended(right);
-    expect([found, outcomes]).toEqual([["wrong-head warning thread"], ["impossible"]]);
+    const { found, outcomes, advice, meaning, targets } = await mended(right);
+    // Values of DeltaChannels are rebuilt from checkpoints that aren't here.
+    const unreadable = kind === "delta" ? ["gap error record"] : [];
+    expect(found).toEqual([...unreadable, "wrong-head warning thread"]);
+    expect(outcomes).toEqual(found.map(() => "impossible"));
     expect(meaning).toContain("another conversation was made the head");
+    const [target] = targets;
     expect(advice).toContain(`stratigraph promote "ada@${target}"`);
     await ran("promote", { at: `ada@${target}` }, right);
     expect(await mended(right)).toMatchObject({
@@ -165,6 +169,21 @@ test("a deletion with a wrong archive deletes nothing, and says why; with the ri
   // If the right one is lost for good: without an archive.
   const { warm: other } = await archived("carol");
   expect((await new TierSaver(other).deleteThreads({ threadIds: ["ada"] })).complete).toBe(true);
+});
+
+test("a wrong archive that is away for a moment at a deletion keeps what it has", async () => {
+  const [{ warm }, bob] = [await archived("alice"), await archived("bob")];
+  const before = await held(bob.cold);
+  const cold = new FaultyTier(bob.cold, "cold");
+  let asked = 0;
+  cold.failWhen(() => {
+    asked += 1;
+    return asked === 1 ? new StratigraphError("UNAVAILABLE", "away") : undefined;
+  });
+  await new TieredSaver({ warm, cold }).deleteThread("ada");
+  expect(asked).toBe(1);
+  expect((await warm.peek(root)).head).toBeUndefined();
+  expect(await held(bob.cold)).toEqual(before);
 });
 
 test("a database restored to before a thread that the archive has, and the id begun anew: each way out is one", async () => {
