@@ -40,6 +40,7 @@ const IN_EVERY_ROW = [
   ...[
     "policy",
     "approvals",
+    "equalBranches",
     "models",
     "monthly",
     "notJson",

@@ -30,7 +30,7 @@ export async function loadProgram(): Promise<Program> {
       import("../../packages/features/journal/src/langgraph/langgraph.ts"),
     ]);
     // Loaded later, it would take real time.
-    await langgraph.loadInterrupt();
+    await langgraph.loadInterrupts();
     return { Journal: journal.Journal, Session: session.Session };
   } finally {
     for (const name of Object.keys(doors)) vi.doUnmock(name);

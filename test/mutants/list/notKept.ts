@@ -29,8 +29,8 @@ export const notKeptMutants: readonly Mutant[] = [
     id: "nk03",
     what: "a person takes back that a call happened",
     file: `${src}/calls/questions.ts`,
-    find: 'fields["happened"] === false && question.happened !== true',
-    replace: 'fields["happened"] === false',
+    find: "else if (happened === false && question.happened !== true)",
+    replace: "else if (happened === false)",
     name: "erased",
   },
   {
@@ -98,4 +98,49 @@ export const notKeptMutants: readonly Mutant[] = [
     tests: [`${test}/notJson.test.ts`],
     name: "half an emoji",
   },
+  ...(
+    [
+      [
+        "eq01",
+        "each of fifty equal branches asks for itself",
+        "gate.ts",
+        "? asking.ask : asking.leave;",
+        "? asking.ask : asking.ask;",
+        "one question",
+      ],
+      [
+        "eq02",
+        "an answer by the interrupt's id reaches only the branch that asked",
+        "../langgraph/taskConfig.ts",
+        "?? answerOf(given, id);",
+        ";",
+        "come to their call before",
+      ],
+      [
+        "eq03",
+        "an answer for all of them counts for some after one was looked up",
+        "outcomes.ts",
+        "const areOpen = resolved.every(",
+        "const areOpen = resolved.some(",
+        "while the answer is recorded",
+      ],
+      [
+        "eq05",
+        "more are said to have happened than there are",
+        "questions.ts",
+        " && (count as number) <= most;",
+        ";",
+        "are refused",
+      ],
+    ] as const
+  ).map(([id, what, file, find, replace, name]): Mutant => ({
+    kind: "guard",
+    id,
+    what,
+    file: `${src}/calls/${file}`,
+    find,
+    replace,
+    tests: [`${test}/equalBranches.test.ts`],
+    name,
+  })),
 ];

@@ -1,6 +1,8 @@
 import { answerWithin } from "@stratigraph/core/internal";
 import { AmbiguousOutcomeError, resultNotKept, tookLonger } from "../errors.ts";
+import { kindOfCall, type Calls } from "../log/calls.ts";
 import { lacksResult, type Approval, type CallState } from "../log/callState.ts";
+import { isSamePlace, stepOf } from "../log/visits.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
 import type { CallOptions, Policy, Reconciled, UnknownCall } from "../options.ts";
 import { frozen, judged } from "./judged.ts";
@@ -99,40 +101,47 @@ export class Gate {
    * @throws AmbiguousOutcomeError, StratigraphError "RESULT_NOT_KEPT" if nobody can be asked; LangGraph's interrupt
    */
   async settle(
-    { site, options }: PlannedCall,
+    { site, options, request }: PlannedCall,
     state: CallState,
     died: boolean,
   ): Promise<KeptResult | undefined> {
-    const { call, tool, where, claim, error } = state;
+    const { call, tool, claim, error } = state;
     const happened = lacksResult(state);
     const args = claim === undefined ? undefined : await this.#log.argsOf(state);
     const reconciled = await this.#reconciled(options, state, args);
     // That it happened is recorded, which nobody takes back.
     if (reconciled !== undefined && (reconciled.happened || !happened))
-      return (await this.#outcomes.resolve(state, reconciled, "reconcile", site))?.result;
+      return (await this.#outcomes.resolve([{ state, found: reconciled }], "reconcile", site))?.result;
     if (site.asking === undefined)
       throw happened
         ? resultNotKept(this.#log.threadId, state, error?.message)
         : new AmbiguousOutcomeError(this.#log.threadId, state);
+    const equal = died ? equalsOf(await this.#log.calls(), state) : [state];
+    const [first = state] = equal;
+    const named = equal.length > 1 ? equal.map((each) => [each.call, each.claim?.seq]) : [call];
     const question = {
       kind: "ambiguous" as const,
-      id: questionId("ambiguous", this.#log.threadId, call, state.result?.seq ?? claim?.seq ?? 0),
-      call,
+      id: questionId("ambiguous", this.#log.threadId, ...named, state.result?.seq ?? first.claim?.seq ?? 0),
+      call: first.call,
       tool,
       args,
-      claimedAt: claim?.at,
-      where,
+      claimedAt: first.claim?.at,
+      where: first.where,
       why: died
         ? "the process that made the call ended before its outcome was recorded"
         : (error?.message ?? "its outcome is unknown"),
       ...(happened ? { happened } : {}),
+      ...(equal.length > 1 ? { equal: equal.length } : {}),
     };
-    const said = answered(site.asking, question);
-    const unkept = await this.#outcomes.resolve(state, said, "person", {
-      author: said.author ?? site.author,
-    });
-    if (unkept !== undefined)
-      site.asking.ask({ ...question, refused: `This result can't be kept: ${unkept.notKept}` });
+    const { asking } = site;
+    const isOneOf = equal.length > 1 && equal.some(({ where }) => isSamePlace(where, request.where));
+    const asker = isOneOf ? await asking.firstOpen(equal.map(({ where }) => where.task)) : undefined;
+    const ask = asker === undefined || asker === site.task ? asking.ask : asking.leave;
+    const said = answered({ ...asking, ask }, question);
+    const { author = site.author } = said;
+    const resolved = equal.map((each, n) => ({ state: each, found: foundOf(said, n) }));
+    const unkept = await this.#outcomes.resolve(resolved, "person", { author });
+    if (unkept !== undefined) ask({ ...question, refused: `This result can't be kept: ${unkept.notKept}` });
     return undefined;
   }
 
@@ -197,6 +206,29 @@ function answered(asking: Asking, question: Question): unknown {
   const read = readAnswer(question as ApprovalQuestion, asking.answers);
   if ("answer" in read) return read.answer;
   return asking.ask(read.refused === undefined ? question : { ...question, refused: read.refused });
+}
+
+/**
+ * The calls of parallel tasks that died together with a call, and that differ from it in nothing that a person could tell: the first that
+ * began comes first.
+ */
+function equalsOf(calls: Calls, { tool, argsHash, claim, where }: CallState): CallState[] {
+  const equal: CallState[] = [];
+  for (const call of calls.openOf(kindOfCall({ tool, argsHash }))) {
+    const each = calls.get(call);
+    if (each?.status !== "claimed" || each.claim?.session !== claim?.session) continue;
+    if (stepOf(each.where) === stepOf(where)) equal.push(each);
+  }
+  return equal.sort((a, b) => (a.claim?.seq ?? 0) - (b.claim?.seq ?? 0));
+}
+
+/** What an answer says of the nth of equal calls. It doesn't matter which of them happened. */
+function foundOf(answer: AmbiguousAnswer, n: number): NonNullable<Reconciled> {
+  if (typeof answer.happened !== "number") return answer as NonNullable<Reconciled>;
+  const { happened, results, result } = answer as Extract<AmbiguousAnswer, { happened: number }>;
+  return n < happened
+    ? { happened: true, result: results === undefined ? result : results[n] }
+    : { happened: false };
 }
 
 /** Whether an approval still counts, given the policy's present reason. */

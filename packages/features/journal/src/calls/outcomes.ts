@@ -157,33 +157,38 @@ export class Outcomes {
   }
 
   /**
-   * Records the outcome of a call whose outcome, or whose result, was unknown.
-   * @returns the result that was found out, if it can't be kept, and why. If a person gave it, nothing was recorded
+   * Records the outcomes of calls whose outcome, or whose result, was unknown: all at once, or none if more is known of one of them.
+   * @returns a result that was found out, if it can't be kept, and why. If a person gave it, nothing was recorded
    */
   async resolve(
-    { call, claim, where }: CallState,
-    found: NonNullable<Reconciled>,
+    resolved: readonly { readonly state: CallState; readonly found: NonNullable<Reconciled> }[],
     by: "reconcile" | "person",
     { author }: Pick<CallSite, "author">,
   ): Promise<{ readonly result: KeptResult; readonly notKept: string } | undefined> {
-    const result = found.happened ? keptResult(found.result, where.toolCallId) : undefined;
-    const stored = result && (await this.#results.stored(() => result));
-    const notKept = stored?.fields.notKept;
-    const unkept = result === undefined || notKept === undefined ? undefined : { result, notKept };
-    if (unkept !== undefined && by === "person") return unkept;
-    await this.#log.change((calls) => {
-      const now = calls.get(call);
-      const isOfClaim = now !== undefined && isOpen(now) && now.claim?.seq === claim?.seq;
-      if (!isOfClaim) return { events: [], answer: undefined };
+    let unkept: { readonly result: KeptResult; readonly notKept: string } | undefined;
+    const events: NewEvent[] = [];
+    for (const { state, found } of resolved) {
+      const result = found.happened ? keptResult(found.result, state.where.toolCallId) : undefined;
+      const stored = result && (await this.#results.stored(() => result));
+      const notKept = stored?.fields.notKept;
+      if (result !== undefined && notKept !== undefined) unkept = { result, notKept };
       const event = {
         type: "resolved" as const,
-        call,
-        claim: claim?.seq ?? 0,
+        call: state.call,
+        claim: state.claim?.seq ?? 0,
         by,
         happened: found.happened,
         ...(stored?.fields ?? { kept: false }),
       };
-      return { events: [{ event, payload: { result: stored?.result }, author }], answer: undefined };
+      events.push({ event, payload: { result: stored?.result }, author });
+    }
+    if (unkept !== undefined && by === "person") return unkept;
+    await this.#log.change((calls) => {
+      const areOpen = resolved.every(({ state: { call, claim } }) => {
+        const now = calls.get(call);
+        return now !== undefined && isOpen(now) && now.claim?.seq === claim?.seq;
+      });
+      return { events: areOpen ? events : [], answer: undefined };
     });
     return unkept;
   }

@@ -42,6 +42,10 @@ export interface Asking {
   readonly answers: Answers;
   /** Stops the graph with a question. @throws LangGraph's interrupt */
   readonly ask: (question: Question) => never;
+  /** Stops the task: another one of its step asks. @throws LangGraph's interrupt, without a question */
+  readonly leave: () => never;
+  /** The first of some tasks of the step that hasn't ended. */
+  readonly firstOpen: (tasks: readonly (string | undefined)[]) => Promise<string | undefined>;
 }
 
 /** A call to make. {@link CallRunner} says what it is made from, and what becomes of it. */

@@ -33,6 +33,8 @@ export interface AmbiguousQuestion {
   readonly why: string;
   /** The call happened, and its result is asked for. */
   readonly happened?: true | undefined;
+  /** How many equal calls of parallel tasks, which died together, it is about. Absent for one call. */
+  readonly equal?: number | undefined;
   /** What was wrong with the previous answer, if there was one. */
   readonly refused?: string | undefined;
 }
@@ -51,9 +53,17 @@ export interface ApprovalAnswer {
 
 /**
  * The answer to an {@link AmbiguousQuestion}: `new Command({ resume: { id: question.id, happened: true, result } })`, or
- * `happened: false`.
+ * `happened: false`. To a question about equal calls, how many of them happened: `happened: 25, results`.
  */
-export type AmbiguousAnswer = NonNullable<Reconciled> & {
+export type AmbiguousAnswer = (
+  | NonNullable<Reconciled>
+  /** `results`: one for each that happened; or one `result` for all. */
+  | {
+      readonly happened: number;
+      readonly results?: readonly unknown[] | undefined;
+      readonly result?: unknown;
+    }
+) & {
   readonly id: string;
   /** Who answers, for the trail. Default: the author of the call. */
   readonly author?: string | undefined;
@@ -101,7 +111,14 @@ export function answerSchema(question: Question): object {
           happened:
             question.happened === true
               ? { const: true, title: "It happened" }
-              : { type: "boolean", title: "Did it happen?" },
+              : question.equal === undefined
+                ? { type: "boolean", title: "Did it happen?" }
+                : {
+                    type: "integer",
+                    minimum: 0,
+                    maximum: question.equal,
+                    title: `How many of the ${question.equal} happened?`,
+                  },
           result: { title: "Result", description: "Of a call that happened." },
         };
   return {
@@ -117,8 +134,8 @@ export function answerSchema(question: Question): object {
 
 /** The answers that were given to interrupts, as far as the journal's questions need them. */
 export interface Answers {
-  /** Takes the answer to a question, if there is one. */
-  take(id: string): unknown;
+  /** Takes the answer to a question, if there is one. @param isForOthers others that ask the same need it, too */
+  take(id: string, isForOthers: boolean): unknown;
   /** A value that nobody took yet and that doesn't name a question. */
   readonly unnamed: unknown;
 }
@@ -134,27 +151,37 @@ export function readAnswer(
 ): { readonly answer: AmbiguousAnswer } | { readonly refused: string | undefined };
 export function readAnswer(question: Question, answers: Answers): { answer: unknown } | { refused: unknown } {
   const { id } = question;
-  const given = answers.take(id);
+  const given = answers.take(id, question.kind === "ambiguous" && question.equal !== undefined);
   const fields = Object(given) as Record<string, unknown>;
   const author = textOf(fields["author"])?.toWellFormed().slice(0, longestAuthor);
   if (question.kind === "approval") {
     const { allow, reason } = fields;
     if (typeof allow === "boolean") return { answer: { id, allow, reason: textOf(reason), author } };
   } else {
-    if (fields["happened"] === false && question.happened !== true)
+    const { happened, result, results } = fields;
+    if (question.equal !== undefined) {
+      const most = question.equal;
+      const count = typeof happened === "boolean" ? (happened ? most : 0) : happened;
+      const isCount = Number.isSafeInteger(count) && (count as number) >= 0 && (count as number) <= most;
+      const areResults = results === undefined || (Array.isArray(results) && results.length === count);
+      if (isCount && areResults)
+        return { answer: { id, happened: count as number, result, results, author } };
+    } else if (happened === false && question.happened !== true)
       return { answer: { id, happened: false, author } };
-    if (fields["happened"] === true)
-      return { answer: { id, happened: true, result: fields["result"], author } };
+    else if (happened === true) return { answer: { id, happened: true, result, author } };
   }
   const wanted =
     question.kind === "approval"
       ? `{ id: "${id}", allow: true or false, reason? }`
       : question.happened === true
         ? `{ id: "${id}", happened: true, result }: it is recorded that the call happened`
-        : `{ id: "${id}", happened: true, result } or { id: "${id}", happened: false }`;
+        : question.equal !== undefined
+          ? `{ id: "${id}", happened: how many of the ${question.equal} happened, results: [one for each of those]? }`
+          : `{ id: "${id}", happened: true, result } or { id: "${id}", happened: false }`;
   if (given !== undefined) return { refused: `The answer to this question has to be ${wanted}.` };
   const unnamed = Object(answers.unnamed) as Record<string, unknown>;
-  const meantForUs = typeof unnamed[question.kind === "approval" ? "allow" : "happened"] === "boolean";
+  const said = unnamed[question.kind === "approval" ? "allow" : "happened"];
+  const meantForUs = typeof said === "boolean" || (typeof said === "number" && question.kind === "ambiguous");
   return {
     refused: meantForUs ? `An answer has to name the question that it is for: ${wanted}.` : undefined,
   };

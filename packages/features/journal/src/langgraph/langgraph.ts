@@ -1,18 +1,29 @@
 /** Before LangGraph 1.5 it takes no schema, and leaves one out. */
 type Interrupt = (value: unknown, options?: { readonly responseSchema?: object }) => unknown;
 
-let loading: Promise<Interrupt | undefined> | undefined;
+interface Interrupts {
+  readonly interrupt: Interrupt;
+  /** Stops a task; the graph asks what others of its step ask. */
+  readonly leave: () => never;
+}
 
-/** LangGraph's `interrupt`; undefined if LangGraph isn't installed. */
-export function loadInterrupt(): Promise<Interrupt | undefined> {
+let loading: Promise<Interrupts | undefined> | undefined;
+
+/** LangGraph's interrupts; undefined if LangGraph isn't installed. */
+export function loadInterrupts(): Promise<Interrupts | undefined> {
   loading ??= load();
   return loading;
 }
 
-async function load(): Promise<Interrupt | undefined> {
+async function load(): Promise<Interrupts | undefined> {
   try {
-    const { interrupt } = await import("@langchain/langgraph");
-    return interrupt;
+    const { interrupt, GraphInterrupt } = await import("@langchain/langgraph");
+    return {
+      interrupt,
+      leave: () => {
+        throw new GraphInterrupt([]);
+      },
+    };
   } catch {
     return undefined;
   }

@@ -5,7 +5,7 @@ import { answerSchema } from "../calls/questions.ts";
 import type { Where } from "../log/entry.ts";
 import { isAskedAnew } from "./chain.ts";
 import { isStored } from "./isStored.ts";
-import { loadInterrupt } from "./langgraph.ts";
+import { loadInterrupts } from "./langgraph.ts";
 import { hasMoreInputs } from "./past.ts";
 import { Place } from "./place.ts";
 import type { Task } from "./taskConfig.ts";
@@ -29,16 +29,18 @@ export async function siteOf(
     isOfLaterTurn: (there: Where) => isOfLaterTurn(saver, task, place, toolCallId, there),
   };
   if (task.attempt === undefined) return common;
-  const interrupt = task.canInterrupt ? await loadInterrupt() : undefined;
+  const interrupts = task.canInterrupt ? await loadInterrupts() : undefined;
   return {
     ...common,
     asking:
-      interrupt === undefined
+      interrupts === undefined
         ? undefined
         : {
             answers: task.answers,
             ask: (question) =>
-              task.stop(() => interrupt(question, { responseSchema: answerSchema(question) })),
+              task.stop(() => interrupts.interrupt(question, { responseSchema: answerSchema(question) })),
+            leave: interrupts.leave,
+            firstOpen: (tasks) => firstOpen(saver, task, tasks),
           },
     interrupts: task.interrupts,
     passOver: task.passOver,
@@ -46,6 +48,19 @@ export async function siteOf(
     waitForIssuer: (signal, timeoutMs) => waitForIssuer(saver, task, signal, timeoutMs),
     mayBegin: () => mayBegin(saver, task),
   };
+}
+
+/** The first of some tasks of a task's step that has stored no outcome, so that it runs again with this one. */
+async function firstOpen(
+  saver: TierSaver,
+  { issuer }: Task,
+  tasks: readonly (string | undefined)[],
+): Promise<string | undefined> {
+  const stored = issuer === undefined ? undefined : await saver.getTuple(issuer);
+  const ended = new Set<string>();
+  for (const [task, channel] of stored?.pendingWrites ?? [])
+    if (!["__interrupt__", "__resume__", "__error__"].includes(channel)) ended.add(task);
+  return tasks.find((task) => task !== undefined && !ended.has(task));
 }
 
 /** The place of the call; undefined for one that another call makes, as it belongs to that call. */

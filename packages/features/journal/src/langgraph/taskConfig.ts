@@ -265,6 +265,12 @@ function takeAnswers(threadId: string | undefined, scratchpad: Scratchpad): void
   }
 }
 
+/** An answer that LangGraph gives to another task of the run, which asked for this one, too. */
+function answerOf({ configurable }: TaskConfig, question: string): unknown {
+  const byInterrupt = Object(configurable?.["__pregel_resume_map"]) as Record<string, unknown>;
+  return Object.values(byInterrupt).find((answer) => answeredQuestion(answer) === question);
+}
+
 type TaskInterrupts = Pick<Task, "answers" | "stop" | "during" | "interrupts" | "passOver">;
 
 function interruptsOf(
@@ -282,10 +288,10 @@ function interruptsOf(
   let count = 0;
   return {
     answers: {
-      take: (id) => {
+      take: (id, isForOthers) => {
         const key = answerKey(threadId, id);
-        const answer = answers.get(key);
-        answers.delete(key);
+        const answer = answers.get(key) ?? answerOf(given, id);
+        if (!isForOthers) answers.delete(key);
         return answer;
       },
       unnamed: scratchpad?.nullResume ?? scratchpad?.resume?.at(-1),

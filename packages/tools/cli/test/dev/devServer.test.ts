@@ -49,19 +49,31 @@ afterAll(async () => {
     else process.env[name] = env[name];
 });
 
+interface Held {
+  readonly name: string;
+  readonly thread: string;
+  readonly until: Promise<void>;
+  /** That of the call, once it has begun. */
+  config: RunnableConfig | undefined;
+}
+
 /** Deletes nothing while it is told so, can't read one thread, and lets the first call of one kind of a thread wait. */
 class StubbornSaver extends MemorySaver {
   refuses = false;
   unreadable: string | undefined;
-  #held: { readonly name: string; readonly thread: string; begun: boolean; until: Promise<void> } | undefined;
+  #held: Held | undefined;
 
-  /** @returns lets the call go on, and whether it is waiting */
-  hold(name: "getTuple" | "put", thread: string): { release(): void; begun(): Promise<unknown> } {
+  /** @returns lets the call go on, and waits until it has begun, or until its run was stopped */
+  hold(name: "getTuple" | "put", thread: string) {
     let release!: () => void;
     const until = new Promise<void>((resolve) => (release = resolve));
-    const held = { name, thread, begun: false, until };
+    const held: Held = { name, thread, until, config: undefined };
     this.#held = held;
-    return { release, begun: () => waitUntil(`the ${name}`, () => Promise.resolve(held.begun)) };
+    return {
+      release,
+      begun: () => waitUntil(`the ${name}`, () => Promise.resolve(held.config !== undefined)),
+      stopped: () => waitUntil("the stop", () => Promise.resolve(held.config?.signal?.aborted === true)),
+    };
   }
 
   async #wait(name: string, config: RunnableConfig): Promise<void> {
@@ -69,7 +81,7 @@ class StubbornSaver extends MemorySaver {
     if (held === undefined || held.name !== name || config.configurable?.["thread_id"] !== held.thread)
       return;
     this.#held = undefined;
-    held.begun = true;
+    held.config = config;
     await held.until;
   }
 
@@ -133,7 +145,7 @@ const heldRun = async (name: "getTuple" | "put", input: object) => {
   const held = saver.hold(name, thread);
   const { run_id } = await client.runs.create(thread, "agent", { input: input as Record<string, unknown> });
   await held.begun();
-  return { thread, run_id, release: held.release };
+  return { thread, run_id, ...held };
 };
 const listed = async (thread: string): Promise<boolean> =>
   (await client.threads.search({ limit: 1000 })).some(({ thread_id }) => thread_id === thread);
@@ -232,9 +244,10 @@ test("a stopped run has ended when what it did is stored: the next message comes
 });
 
 test("what a stopped run was given stays, though nothing of it was stored, and no node begins; who looks meanwhile sees it", async () => {
-  const { thread, run_id, release } = await heldRun("getTuple", { said: ["one"] });
+  const { thread, run_id, release, stopped } = await heldRun("getTuple", { said: ["one"] });
   const cancelled = client.runs.cancel(thread, run_id);
   const seen = cancelled.then(() => client.threads.getState(thread));
+  await stopped();
   release();
   expect(await seen).toMatchObject({ values: { said: ["one"] }, next: ["first"] });
   expect(await client.runs.get(thread, run_id)).toMatchObject({ status: "interrupted" });

@@ -20,10 +20,11 @@ export function questionText(write: unknown, hidesReasons: boolean): string {
 /** A question of a journal: whether a call may run, or whether it happened. */
 function journalText(question: unknown, hidesReasons: boolean): string | undefined {
   if (!isObject(question) || typeof question["tool"] !== "string") return undefined;
-  const { kind, tool, happened } = question;
+  const { kind, tool, happened, equal } = question;
   const { reason, why } = hidesReasons ? { reason: redactedText, why: redactedText } : question;
   if (kind === "approval") return clippedLine(`May ${tool} run? ${oneLine(reason ?? "")}`);
-  const asks = happened === true ? `What was the result of ${tool}?` : `Did ${tool} happen?`;
+  const asksOnce = happened === true ? `What was the result of ${tool}?` : `Did ${tool} happen?`;
+  const asks = typeof equal === "number" ? `How many of ${equal} equal calls of ${tool} happened?` : asksOnce;
   if (kind === "ambiguous") return clippedLine(`${asks} ${oneLine(why ?? "")}`);
   return undefined;
 }

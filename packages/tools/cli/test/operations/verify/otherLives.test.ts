@@ -1,3 +1,4 @@
+// long file: the stories of archives that have another life of a thread
 import { Annotation, DeltaChannel, START, StateGraph, type BaseCheckpointSaver } from "@langchain/langgraph";
 import { MemoryTier, StratigraphError, TierSaver, type Tier } from "@stratigraph/core";
 import { readThread } from "@stratigraph/core/internal";

@@ -1,0 +1,223 @@
+import { Annotation, Command, Send, START, StateGraph } from "@langchain/langgraph";
+import { TierSaver } from "@stratigraph/core";
+import { reservedNamespaces, type AppendRequest } from "@stratigraph/core/tier";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createJournal, type AmbiguousQuestion, type Journal } from "../src/index.ts";
+import { questions } from "./support/effects.ts";
+import { deafToDeaths, Life } from "./support/mortal.ts";
+import { fewSavers, type Opened } from "./support/savers.ts";
+
+// Equal branches of a fan-out whose process was killed: nobody can tell one from the other, so a person says how many happened.
+
+const State = Annotation.Root({
+  receipts: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+});
+const branches = 50;
+
+/** A bank that knows what it was paid. The process dies with the payment of a number. */
+function payments() {
+  const paid: string[] = [];
+  /** The branch that waits for all others. */
+  const slow = { send: undefined as number | undefined, others: 0, all: 0 };
+  const graphOn = (saver: TierSaver, dies: Life = new Life(), last = Infinity, orders = ["tea"]) => {
+    const journal = createJournal(saver);
+    const graph = new StateGraph(State)
+      .addNode("pay", async ({ order }: { order: string }, config) => {
+        const { metadata } = config as { metadata?: { langgraph_path?: [unknown, number] } };
+        const send = metadata?.langgraph_path?.[1];
+        if (slow.send !== undefined && slow.send === send)
+          await expect.poll(() => slow.others).toBe(slow.all - 1);
+        const making = journal.run(config, { id: "pay", args: { order } }, () => {
+          dies.lives();
+          paid.push(`receipt ${paid.length + 1}`);
+          if (paid.length === last) dies.end();
+          return paid.at(-1)!;
+        });
+        // It ends without a receipt if it asks, or leaves that to another one.
+        if (slow.send !== undefined) await making.catch(() => undefined).finally(() => (slow.others += 1));
+        return { receipts: [await making] };
+      })
+      .addConditionalEdges(START, () =>
+        Array.from({ length: branches }, (_, n) => new Send("pay", { order: orders[n % orders.length] })),
+      )
+      .compile({ checkpointer: saver });
+    return { graph, journal };
+  };
+  return { paid, slow, graphOn };
+}
+
+async function unresolved(journal: Journal, thread: string): Promise<number> {
+  let count = 0;
+  for await (const _call of journal.unresolved(thread)) count += 1;
+  return count;
+}
+
+describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
+  let opened: Opened;
+  let hear: () => void;
+  let threads = 0;
+  beforeAll(async () => {
+    opened = await open();
+    hear = deafToDeaths();
+  });
+  afterAll(async () => {
+    hear();
+    await opened.close();
+  });
+
+  /** A thread whose process died with the 25th payment, and what is asked when it goes on. */
+  async function killed(orders = ["tea"]) {
+    threads += 1;
+    const thread = `thread ${threads}`;
+    const config = { configurable: { thread_id: thread }, durability: "sync" as const };
+    const { paid, slow, graphOn } = payments();
+    const life = new Life();
+    await expect(
+      graphOn(new TierSaver(life.of(opened.saver.tier)), life, 25, orders).graph.invoke({}, config),
+    ).rejects.toThrow();
+    expect(paid).toHaveLength(25);
+    const { graph, journal } = graphOn(opened.saver, undefined, undefined, orders);
+    const asked = async (input: Parameters<typeof graph.invoke>[0]) => {
+      const state = await graph.invoke(input, config);
+      return { receipts: state.receipts, questions: questions(state) };
+    };
+    const first = await asked(null);
+    const about = first.questions.map(({ value }) => value as AmbiguousQuestion);
+    // Some were recorded before the process died.
+    const equal = about.reduce((sum, question) => sum + (question.equal ?? 1), 0);
+    return {
+      thread,
+      slow,
+      paid,
+      graphOn,
+      graph,
+      journal,
+      asked,
+      config,
+      first,
+      about,
+      equal,
+      lost: 25 - (branches - equal),
+    };
+  }
+
+  it("one question; 25 of 50 happened, with the receipts of the bank: 50 are paid in all", async () => {
+    const { about, lost, asked, paid, journal, thread, graph, config } = await killed();
+    const [value, ...others] = about;
+    expect(others).toEqual([]);
+    expect(value).toMatchObject({ kind: "ambiguous", tool: "pay", args: { order: "tea" } });
+    expect(lost).toBeGreaterThan(5);
+    expect((await graph.getState(config)).tasks.flatMap(({ interrupts }) => interrupts)).toHaveLength(1);
+    const results = paid.slice(25 - lost);
+    const { receipts, questions: none } = await asked(
+      new Command({ resume: { id: value!.id, happened: lost, results } }),
+    );
+    expect(none).toEqual([]);
+    expect(paid).toHaveLength(50);
+    expect(receipts.toSorted()).toEqual(paid.toSorted());
+    expect(await unresolved(journal, thread)).toBe(0);
+  });
+
+  it("an answer by the interrupt's id reaches all of them", async () => {
+    const { first, lost, asked, paid } = await killed();
+    const [{ id, value }] = first.questions as [{ id: string; value: AmbiguousQuestion }];
+    const resume = { [id]: { id: value.id, happened: lost, result: "paid before" } };
+    const { receipts, questions: none } = await asked(new Command({ resume }));
+    expect([none, receipts.length, paid.length]).toEqual([[], 50, 50]);
+    expect(receipts.filter((receipt) => receipt === "paid before")).toHaveLength(lost);
+  });
+
+  it("an answer reaches those, too, that come to their call before the one that asked", async () => {
+    const { first, lost, equal, asked, paid, slow } = await killed();
+    const [{ id, value }] = first.questions as [{ id: string; value: AmbiguousQuestion }];
+    Object.assign(slow, { send: value.where.send, all: equal });
+    expect(slow.send).toBeTypeOf("number");
+    const resume = { [id]: { id: value.id, happened: lost } };
+    const { receipts, questions: none } = await asked(new Command({ resume }));
+    expect([none, receipts.length, paid.length]).toEqual([[], 50, 50]);
+  });
+
+  it("none and all may be said as of one call", async () => {
+    for (const happened of [false, true]) {
+      const { about, equal, asked, paid } = await killed();
+      const { receipts } = await asked(new Command({ resume: { id: about[0]!.id, happened } }));
+      expect([receipts.length, paid.length]).toEqual([50, happened ? 25 : 25 + equal]);
+    }
+  });
+
+  it("more than there are, half a call, and other results than happened are refused, and nothing is paid", async () => {
+    const { about, equal, lost, asked, paid } = await killed();
+    let value = about[0]!;
+    for (const wrong of [
+      { happened: equal + 1 },
+      { happened: 1.5 },
+      { happened: -1 },
+      { happened: 2, results: ["a"] },
+    ]) {
+      const again = await asked(new Command({ resume: { id: value.id, ...wrong } }));
+      expect(again.questions).toHaveLength(1);
+      ({ value } = again.questions[0] as { value: AmbiguousQuestion });
+      expect(value.refused).toContain(`how many of the ${equal} happened`);
+    }
+    expect(paid).toHaveLength(25);
+    await asked(new Command({ resume: { id: value.id, happened: lost } }));
+    expect(paid).toHaveLength(50);
+  });
+
+  it("continued without an answer, it asks the same again", async () => {
+    const { first, asked, paid } = await killed();
+    const again = await asked(null);
+    expect(again.questions).toEqual(first.questions);
+    expect(paid).toHaveLength(25);
+  });
+
+  it("one of them that was looked up meanwhile isn't asked for any more", async () => {
+    const { about, equal, lost, asked, journal, thread, paid } = await killed();
+    const value = about[0]!;
+    await journal.resolve(value.call, {
+      threadId: thread,
+      happened: true,
+      result: "receipt 1",
+      author: "ops",
+    });
+    const late = await asked(new Command({ resume: { id: value.id, happened: lost } }));
+    // It was an answer for all of them: they are asked for anew.
+    const rest = late.questions[0]!.value as AmbiguousQuestion;
+    expect([late.questions.length, rest.equal, paid.length]).toEqual([1, equal - 1, 25]);
+    await asked(new Command({ resume: { id: rest.id, happened: lost - 1 } }));
+    expect(paid).toHaveLength(50);
+  });
+
+  it("one of them that is looked up while the answer is recorded: the answer doesn't count", async () => {
+    const { about, lost, journal, thread, config, graphOn } = await killed();
+    const { call, id } = about[0]!;
+    let appends = 0;
+    const tier = new Proxy(opened.saver.tier, {
+      get: (target, name) => {
+        const method = Reflect.get(target, name, target) as unknown;
+        if (typeof method !== "function") return method;
+        if (name !== "append") return method.bind(target) as unknown;
+        return async (...args: readonly [AppendRequest]) => {
+          const isOfJournal = args[0].records.some((each) => each.namespace === reservedNamespaces.calls);
+          if (isOfJournal && ++appends === 1)
+            await journal.resolve(call, { threadId: thread, happened: false, author: "ops" });
+          return (await Reflect.apply(method, target, args)) as unknown;
+        };
+      },
+    });
+    const { graph } = graphOn(new TierSaver(tier));
+    const state = await graph.invoke(new Command({ resume: { id, happened: lost } }), config);
+    expect(appends).toBeGreaterThan(0);
+    expect(questions(state).map(({ value }) => (value as AmbiguousQuestion).equal)).toEqual([
+      about[0]!.equal! - 1,
+    ]);
+  });
+
+  it("two kinds of branches are two questions", async () => {
+    const { first, about, paid, asked } = await killed(["tea", "milk"]);
+    expect(about.map(({ args }) => (args as { order: string }).order).toSorted()).toEqual(["milk", "tea"]);
+    for (const { id, value } of first.questions)
+      await asked(new Command({ resume: { [id]: { id: value.id, happened: true } } }));
+    expect(paid).toHaveLength(25);
+  });
+});
