@@ -90,6 +90,12 @@ export const deeds = {
       for (let n = 0; n < 2; n += 1) await player.turn(thread);
     },
   },
+  "stop and send": {
+    act: async ({ player, thread }) => {
+      await player.stoppedTurn(thread);
+      await player.turn(thread);
+    },
+  },
   read: {
     act: async ({ player, table, thread }) => {
       const reading = await player.tries("reads", () => player.reading(thread));

@@ -94,6 +94,24 @@ export class Player {
     return done === true;
   }
 
+  /** Says something, and stops the run when a node has answered, which is being stored then. */
+  async stoppedTurn(thread: string): Promise<void> {
+    const { oracle, channel, durability } = this.table;
+    const name = oracle.say(thread);
+    this.#says = name;
+    await this.tries(`stopped turn ${name}`, async () => {
+      const stop = new AbortController();
+      const config = { configurable: { thread_id: thread }, durability, signal: stop.signal };
+      const input = { line: [valueOf(`${name}.in`)] };
+      try {
+        const graph = conversationOn(this.saver, channel);
+        for await (const _ of await graph.stream(input, { ...config, streamMode: "updates" })) stop.abort();
+      } catch (error) {
+        if (!stop.signal.aborted || error instanceof Broken) throw error;
+      }
+    });
+  }
+
   /** As {@link tries}, for what tells nothing. @returns true where it was acknowledged */
   async does(what: string, work: () => Promise<unknown>): Promise<true | undefined> {
     return await this.tries(what, async () => {
