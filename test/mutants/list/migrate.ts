@@ -270,7 +270,7 @@ export const migrateMutants: readonly Mutant[] = [
     find: "if (!this.#isMadeOfWrites(each, kept)) {",
     replace: "if (kept.size === -1) {",
     tests: ["packages/features/migrate/test/sideBranches.test.ts"],
-    name: "two runs at once",
+    name: "LangGraph's saver gets no branch",
   },
   {
     id: "mi38",
