@@ -2,7 +2,7 @@ import { Annotation, Command, Send, START, StateGraph } from "@langchain/langgra
 import { TierSaver } from "@stratigraph/core";
 import { reservedNamespaces, type AppendRequest } from "@stratigraph/core/tier";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createJournal, type AmbiguousQuestion, type Journal } from "../src/index.ts";
+import { createJournal, currentCall, type AmbiguousQuestion, type Journal } from "../src/index.ts";
 import { questions } from "./support/effects.ts";
 import { deafToDeaths, Life } from "./support/mortal.ts";
 import { fewSavers, type Opened } from "./support/savers.ts";
@@ -137,18 +137,21 @@ describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
     expect([none, receipts.length, paid.length]).toEqual([[], 50, 50]);
   });
 
-  it("none and all may be said as of one call", async () => {
-    for (const happened of [false, true]) {
+  it("none of them, and all of them", async () => {
+    for (const isNone of [false, true]) {
       const { about, equal, asked, paid } = await killed();
+      const happened = isNone ? 0 : equal;
       const { receipts } = await asked(new Command({ resume: { id: about[0]!.id, happened } }));
-      expect([receipts.length, paid.length]).toEqual([50, happened ? 25 : 25 + equal]);
+      expect([receipts.length, paid.length]).toEqual([50, isNone ? 25 + equal : 25]);
     }
   });
 
-  it("more than there are, half a call, and other results than happened are refused, and nothing is paid", async () => {
+  it("yes or no, more than there are, half a call, and other results than happened are refused, and nothing is paid", async () => {
     const { about, equal, lost, asked, paid } = await killed();
     let value = about[0]!;
     for (const wrong of [
+      { happened: true },
+      { happened: false },
       { happened: equal + 1 },
       { happened: 1.5 },
       { happened: -1 },
@@ -217,7 +220,48 @@ describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
     const { first, about, paid, asked } = await killed(["tea", "milk"]);
     expect(about.map(({ args }) => (args as { order: string }).order).toSorted()).toEqual(["milk", "tea"]);
     for (const { id, value } of first.questions)
-      await asked(new Command({ resume: { [id]: { id: value.id, happened: true } } }));
+      await asked(
+        new Command({ resume: { [id]: { id: value.id, happened: (value as AmbiguousQuestion).equal } } }),
+      );
     expect(paid).toHaveLength(25);
+  });
+
+  it("two equal calls of one task are two questions, as its code says which is which", async () => {
+    threads += 1;
+    const config = { configurable: { thread_id: `thread ${threads}` }, durability: "sync" as const };
+    const paid: string[] = [];
+    const made = new Set<string>();
+    const graphOn = (saver: TierSaver, life = new Life(), last = Infinity) => {
+      const journal = createJournal(saver);
+      const pay = (runConfig: object, to: string) =>
+        journal.run(runConfig, { id: `pay ${to}`, tool: "pay", args: {} }, () => {
+          life.lives();
+          paid.push(to);
+          made.add(currentCall()!.fingerprint);
+          if (paid.length === last) life.end();
+          return to;
+        });
+      return new StateGraph(State)
+        .addNode("pay", async (_, runConfig) => ({
+          receipts: await Promise.all(["ada", "bob"].map((to) => pay(runConfig, to))),
+        }))
+        .addEdge(START, "pay")
+        .compile({ checkpointer: saver });
+    };
+    const life = new Life();
+    await expect(
+      graphOn(new TierSaver(life.of(opened.saver.tier)), life, 1).invoke({}, config),
+    ).rejects.toThrow();
+    const graph = graphOn(opened.saver);
+    let state = await graph.invoke(null, config);
+    for (let n = 0; questions(state).length > 0; n += 1) {
+      const value = questions(state)[0]!.value as AmbiguousQuestion;
+      // LangGraph asks again where both ask at once.
+      expect([n < 5, value.equal]).toEqual([true, undefined]);
+      const happened = made.has(value.call);
+      state = await graph.invoke(new Command({ resume: { id: value.id, happened, result: "ada" } }), config);
+    }
+    expect(paid.toSorted()).toEqual(["ada", "bob"]);
+    expect(state.receipts).toHaveLength(2);
   });
 });

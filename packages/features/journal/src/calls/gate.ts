@@ -116,7 +116,8 @@ export class Gate {
       throw happened
         ? resultNotKept(this.#log.threadId, state, error?.message)
         : new AmbiguousOutcomeError(this.#log.threadId, state);
-    const equal = died ? equalsOf(await this.#log.calls(), state) : [state];
+    const alike = died ? equalsOf(await this.#log.calls(), state) : [];
+    const equal = alike.some((each) => each.call === call) ? alike : [state];
     const [first = state] = equal;
     const named = equal.length > 1 ? equal.map((each) => [each.call, each.claim?.seq]) : [call];
     const question = {
@@ -127,9 +128,7 @@ export class Gate {
       args,
       claimedAt: first.claim?.at,
       where: first.where,
-      why: died
-        ? "the process that made the call ended before its outcome was recorded"
-        : (error?.message ?? "its outcome is unknown"),
+      why: died ? whyDied(equal.length) : (error?.message ?? "its outcome is unknown"),
       ...(happened ? { happened } : {}),
       ...(equal.length > 1 ? { equal: equal.length } : {}),
     };
@@ -213,13 +212,24 @@ function answered(asking: Asking, question: Question): unknown {
  * began comes first.
  */
 function equalsOf(calls: Calls, { tool, argsHash, claim, where }: CallState): CallState[] {
-  const equal: CallState[] = [];
+  // Of several of one task, the message or the code says which is which.
+  const byTask = new Map<string | undefined, CallState[]>();
   for (const call of calls.openOf(kindOfCall({ tool, argsHash }))) {
     const each = calls.get(call);
     if (each?.status !== "claimed" || each.claim?.session !== claim?.session) continue;
-    if (stepOf(each.where) === stepOf(where)) equal.push(each);
+    const { task } = each.where;
+    if (stepOf(each.where) === stepOf(where)) byTask.set(task, [...(byTask.get(task) ?? []), each]);
   }
+  byTask.delete(undefined);
+  const equal = [...byTask.values()].flatMap((ofTask) => (ofTask.length === 1 ? ofTask : []));
   return equal.sort((a, b) => (a.claim?.seq ?? 0) - (b.claim?.seq ?? 0));
+}
+
+function whyDied(calls: number): string {
+  const died = "the process that made the call ended before its outcome was recorded";
+  return calls === 1
+    ? died
+    : `the process that made these ${calls} equal calls ended before their outcomes were recorded; equal calls whose outcome is recorded aren't among them`;
 }
 
 /** What an answer says of the nth of equal calls. It doesn't matter which of them happened. */

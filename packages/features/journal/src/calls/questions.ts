@@ -161,11 +161,11 @@ export function readAnswer(question: Question, answers: Answers): { answer: unkn
     const { happened, result, results } = fields;
     if (question.equal !== undefined) {
       const most = question.equal;
-      const count = typeof happened === "boolean" ? (happened ? most : 0) : happened;
-      const isCount = Number.isSafeInteger(count) && (count as number) >= 0 && (count as number) <= most;
-      const areResults = results === undefined || (Array.isArray(results) && results.length === count);
-      if (isCount && areResults)
-        return { answer: { id, happened: count as number, result, results, author } };
+      // "true" may be meant for one of them, or for all.
+      const isCount =
+        typeof happened === "number" && Number.isSafeInteger(happened) && happened >= 0 && happened <= most;
+      const areResults = results === undefined || (Array.isArray(results) && results.length === happened);
+      if (isCount && areResults) return { answer: { id, happened, result, results, author } };
     } else if (happened === false && question.happened !== true)
       return { answer: { id, happened: false, author } };
     else if (happened === true) return { answer: { id, happened: true, result, author } };
