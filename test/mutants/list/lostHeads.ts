@@ -49,8 +49,9 @@ export const lostHeadMutants: readonly Mutant[] = [
     kind: "guard",
     what: "pruning removes what a lost head led to",
     file: "packages/engine/core/src/operations/prune.ts",
-    find: "if (checkpointId === undefined) throw headlessError({ threadId, namespace });",
-    replace: "if (checkpointId === undefined) continue;",
+    find: "if (checkpointId !== undefined && byKey.has(checkpointKey({ namespace, checkpointId }))) continue;",
+    replace:
+      "if (checkpointId === undefined || byKey.has(checkpointKey({ namespace, checkpointId }))) continue;",
     tests: stories,
     name: `memory ${refused}`,
   },

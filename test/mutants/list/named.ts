@@ -283,8 +283,8 @@ export const namedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a call that waits under a tool's earlier name is made again",
     file: resolve,
-    find: "[request.tool, ...(former?.names ?? [])]",
-    replace: "[request.tool]",
+    find: "[tool, ...(former?.names ?? [])]",
+    replace: "[tool]",
     tests: renamed,
   },
   {

@@ -143,4 +143,23 @@ export const notKeptMutants: readonly Mutant[] = [
     tests: [`${test}/equalBranches.test.ts`],
     name,
   })),
+  {
+    kind: "guard",
+    id: "eq06",
+    what: "an answer for equal branches counts for those of another thread with the same id",
+    file: `${src}/calls/gate.ts`,
+    find: "equal.map((each) => [each.call, each.claim?.seq, each.key])",
+    replace: "equal.map((each) => [each.call, each.claim?.seq])",
+    tests: [`${test}/equalBranches.test.ts`],
+    name: "the next thread with its id",
+  },
+  {
+    kind: "guard",
+    id: "eq07",
+    what: "an equal call of a process that died is taken for one under way",
+    file: `${src}/calls/callRunner.ts`,
+    find: 'if (request.effects !== "none" && (await this.#foundDead(calls, request, alive))) continue;',
+    replace: "void alive;",
+    tests: [`${test}/deadElsewhere.test.ts`],
+  },
 ];

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Tier } from "@stratigraph/core";
 import { isArchiveSource, keepsLeases } from "@stratigraph/core/internal";
 import type { ArchiveSource } from "@stratigraph/core/tier";
+import { archivedMark } from "./archivedMark.ts";
 import { lifeOf, wasDeleted } from "./life.ts";
 
 /** More than a deletion may take, and more than the error in the write times that tiers report. In milliseconds. */
@@ -99,8 +100,11 @@ export class DueDeletions {
       const owner = await this.#warm.peek({ threadId, namespace: "" });
       // Revision 0 means that the warm tier has never had the thread. Its database may be new or lost, so keep the archive.
       if (owner.revision === 0) continue;
-      if (owner.head === undefined && (head ?? copy.head) !== undefined) yield { why: "deleted", threadId };
-      else if (
+      if (owner.head === undefined && (head ?? copy.head) !== undefined) {
+        // A deletion removes the mark, too: a thread that has it, and no head, has lost its head.
+        const { head: mark } = await this.#warm.peek({ threadId, namespace: archivedMark });
+        if (mark === undefined) yield { why: "deleted", threadId };
+      } else if (
         owner.head !== undefined &&
         copy.head !== undefined &&
         (await this.#isOver(threadId, copy.head))

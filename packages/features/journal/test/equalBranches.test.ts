@@ -18,15 +18,20 @@ const branches = 50;
 function payments() {
   const paid: string[] = [];
   /** The branch that waits for all others. */
-  const slow = { send: undefined as number | undefined, others: 0, all: 0 };
+  let reach!: () => void;
+  const slow = {
+    send: undefined as number | undefined,
+    others: 0,
+    all: 0,
+    reached: new Promise<void>((resolve) => (reach = resolve)),
+  };
   const graphOn = (saver: TierSaver, dies: Life = new Life(), last = Infinity, orders = ["tea"]) => {
     const journal = createJournal(saver);
     const graph = new StateGraph(State)
       .addNode("pay", async ({ order }: { order: string }, config) => {
         const { metadata } = config as { metadata?: { langgraph_path?: [unknown, number] } };
         const send = metadata?.langgraph_path?.[1];
-        if (slow.send !== undefined && slow.send === send)
-          await expect.poll(() => slow.others).toBe(slow.all - 1);
+        if (slow.send !== undefined && slow.send === send) await slow.reached;
         const making = journal.run(config, { id: "pay", args: { order } }, () => {
           dies.lives();
           paid.push(`receipt ${paid.length + 1}`);
@@ -34,7 +39,13 @@ function payments() {
           return paid.at(-1)!;
         });
         // It ends without a receipt if it asks, or leaves that to another one.
-        if (slow.send !== undefined) await making.catch(() => undefined).finally(() => (slow.others += 1));
+        if (slow.send !== undefined)
+          await making
+            .catch(() => undefined)
+            .finally(() => {
+              slow.others += 1;
+              if (slow.others === slow.all - 1) reach();
+            });
         return { receipts: [await making] };
       })
       .addConditionalEdges(START, () =>
@@ -214,6 +225,18 @@ describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
     expect(questions(state).map(({ value }) => (value as AmbiguousQuestion).equal)).toEqual([
       about[0]!.equal! - 1,
     ]);
+  });
+
+  it("an answer doesn't count for the next thread with its id", async () => {
+    const { about, lost, asked, journal, thread, config } = await killed();
+    await asked(new Command({ resume: { id: about[0]!.id, happened: lost } }));
+    await journal.checkpointer.deleteThread(thread);
+    const { paid, graphOn } = payments();
+    const life = new Life();
+    const first = graphOn(new TierSaver(life.of(opened.saver.tier)), life, 25).graph;
+    await expect(first.invoke({}, config)).rejects.toThrow();
+    const state = await graphOn(opened.saver).graph.invoke(null, config);
+    expect([questions(state).length, paid.length]).toEqual([1, 25]);
   });
 
   it("two kinds of branches are two questions", async () => {

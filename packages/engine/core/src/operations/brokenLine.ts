@@ -1,7 +1,8 @@
-import { CorruptionError, NotFoundError, type StratigraphError } from "../contract/errors.ts";
+import { CorruptionError, EvictedError, NotFoundError, type StratigraphError } from "../contract/errors.ts";
 import type { Address, Tier } from "../contract/tier.ts";
 import type { Consumed } from "../encode/record.ts";
 import type { WriteCoder } from "../encode/writeCoder.ts";
+import { isArchivedElsewhere } from "./archivedElsewhere.ts";
 
 /** A checkpoint whose parent isn't there, and the DeltaChannels whose values began before it. */
 export interface BrokenLine extends Address {
@@ -34,6 +35,7 @@ export async function brokenLineError(
   const data = { ...from, parentId, child: checkpointId, channels };
   const names = channels.map((channel) => JSON.stringify(channel)).join(", ");
   const what = `its value is rebuilt from what its ancestors wrote, and checkpoint ${parentId}, the parent of ${checkpointId}, isn't there`;
+  if (await isArchivedElsewhere(tier, threadId)) return new EvictedError(tier.name, from);
   if (head === from.checkpointId) {
     const where = { ...data, channel: channels[0] };
     return new CorruptionError(where, what, undefined, { after: ` ${expiry}` });

@@ -1,6 +1,7 @@
 import { checkedIds } from "../saver/arguments.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
+import { isArchivedElsewhere } from "./archivedElsewhere.ts";
 import { Storages, type FoundHolding, type Holding } from "./holding.ts";
 import type { Tags, ThreadTags } from "../saver/threadTags.ts";
 import type { Remainder, ThreadTag, Tier } from "../contract/tier.ts";
@@ -92,7 +93,7 @@ export async function deleteThreads(
   options: DeleteThreadsOptions,
   deleteThread: (threadId: string) => Promise<void>,
 ): Promise<DeletionReport> {
-  const deletion = new Deletion(new Storages(tier), options, deleteThread);
+  const deletion = new Deletion(tier, options, deleteThread);
   // Repeated until a whole pass finds nothing to do, because threads may be tagged, or written to again, meanwhile.
   let isDone: boolean;
   do isDone = await deletion.pass(selected(tier, selection, deletion.outcomes));
@@ -103,20 +104,24 @@ export async function deleteThreads(
 /** One call of {@link deleteThreads}. */
 class Deletion {
   readonly outcomes = new Map<string, DeletedThread>();
+  readonly #tier: Tier;
   readonly #storages: Storages;
   readonly #deleteThread: (threadId: string) => Promise<void>;
   readonly #isDry: boolean;
   readonly #limit: number;
   readonly #tries = new Map<string, number>();
+  /** Threads that were archived, to an archive that isn't open. */
+  readonly #archivedElsewhere = new Set<string>();
   /** Whether the last pass skipped a thread, because the limit was reached or its deletion had been tried too often. */
   #isLeft = false;
 
   constructor(
-    storages: Storages,
+    tier: Tier,
     { dryRun = false, limit = 10_000 }: DeleteThreadsOptions,
     deleteThread: (threadId: string) => Promise<void>,
   ) {
-    this.#storages = storages;
+    this.#tier = tier;
+    this.#storages = new Storages(tier);
     this.#isDry = dryRun;
     this.#limit = limit;
     this.#deleteThread = deleteThread;
@@ -157,14 +162,24 @@ class Deletion {
   }
 
   async #work(threadId: string): Promise<void> {
+    // The deletion also deletes the mark. What can't be asked isn't deleted either.
+    if (await isArchivedElsewhere(this.#tier, threadId).catch(() => false))
+      this.#archivedElsewhere.add(threadId);
     const outcome = this.#isDry
       ? await looked(this.#storages, threadId)
       : await deleted(this.#storages, threadId, this.#deleteThread);
     // The report says what the first try found.
     const { found } = this.outcomes.get(threadId) ?? outcome;
-    this.outcomes.set(threadId, { ...outcome, found });
+    const unproved =
+      outcome.verified && this.#archivedElsewhere.has(threadId)
+        ? { verified: false, reason: archiveMayHaveIt }
+        : {};
+    this.outcomes.set(threadId, { ...outcome, ...unproved, found });
   }
 }
+
+const archiveMayHaveIt =
+  "It was archived, and its archive isn't open here: the archive may still have it. Delete it through a saver that has the archive, too, or in the archive alone.";
 
 /** The threads that are selected now. Those selected by id are left out once they are verified to be gone. */
 async function* selected(

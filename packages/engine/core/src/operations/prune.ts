@@ -142,14 +142,18 @@ async function removeWhere(
   );
 }
 
-async function refuseLostHeads(tier: Tier, threadId: string, { nodes, heads, byKey }: Thread): Promise<void> {
+async function refuseLostHeads(tier: Tier, threadId: string, thread: Thread): Promise<void> {
+  const { nodes, heads, byKey, revision } = thread;
   for (const { record } of nodes) {
     const { namespace, lostTo } = record;
     if (isReserved(namespace) || lostTo !== undefined) continue;
     const checkpointId = heads.get(namespace);
-    if (checkpointId === undefined) throw headlessError({ threadId, namespace });
-    if (!byKey.has(checkpointKey({ namespace, checkpointId })))
-      throw await withoutBytes(tier, { threadId, namespace, checkpointId });
+    if (checkpointId !== undefined && byKey.has(checkpointKey({ namespace, checkpointId }))) continue;
+    // It was listed while somebody wrote: nothing is removed by such a view.
+    if ((await tier.peek({ threadId, namespace: "" })).revision !== revision) return;
+    throw checkpointId === undefined
+      ? headlessError({ threadId, namespace })
+      : await withoutBytes(tier, { threadId, namespace, checkpointId });
   }
 }
 

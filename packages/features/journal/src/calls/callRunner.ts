@@ -24,7 +24,7 @@ import { Gate } from "./gate.ts";
 import { endingOf, isBubbleUp, isCertain, Outcomes, toldFailure } from "./outcomes.ts";
 import { hasEqualArgs, namedCall, numbered } from "./namedCall.ts";
 import type { CallOutcome, PlannedCall } from "./plannedCall.ts";
-import { eventOfCall, resolveCall, type Knowledge } from "./resolve.ts";
+import { eventOfCall, openEquals, resolveCall, type CallRequest, type Knowledge } from "./resolve.ts";
 import type { Ending, KeptResult } from "./results.ts";
 import type { Session } from "./session.ts";
 import { newIdempotencyKey } from "./idempotencyKey.ts";
@@ -206,6 +206,7 @@ export class CallRunner {
     let lookMs = firstLookMs;
     let isFresh = false;
     let allowed = false;
+    const alive = new Set<string>();
     for (;;) {
       const calls = isFresh ? await log.refresh() : await log.calls();
       const resolution = resolveCall(calls, request, this.#known());
@@ -267,6 +268,7 @@ export class CallRunner {
         }
         case "settle":
         case "run": {
+          if (request.effects !== "none" && (await this.#foundDead(calls, request, alive))) continue;
           if (resolution.do === "settle" && resolution.isEarlier === undefined) {
             const { call, where } = resolution.state;
             earlier.set(call, (await site.isOfLaterTurn?.(where)) === true);
@@ -291,6 +293,22 @@ export class CallRunner {
         }
       }
     }
+  }
+
+  /**
+   * Looks whether the processes live that are making equal calls: one that died may have made its call.
+   * @param alive those that do, as far as it was looked
+   * @returns whether one was found dead
+   */
+  async #foundDead(calls: Calls, request: CallRequest, alive: Set<string>): Promise<boolean> {
+    const { session } = this.#parts;
+    for (const { claim, status } of openEquals(calls, request)) {
+      if (status !== "claimed" || claim === undefined || alive.has(claim.session)) continue;
+      if (session.own.has(claim.session) || session.dead.has(claim.session)) continue;
+      if (!(await session.isAlive(claim.session, calls.session(claim.session)))) return true;
+      alive.add(claim.session);
+    }
+    return false;
   }
 
   /**

@@ -119,7 +119,7 @@ export class Gate {
     const alike = died ? equalsOf(await this.#log.calls(), state) : [];
     const equal = alike.some((each) => each.call === call) ? alike : [state];
     const [first = state] = equal;
-    const named = equal.length > 1 ? equal.map((each) => [each.call, each.claim?.seq]) : [call];
+    const named = equal.length > 1 ? equal.map((each) => [each.call, each.claim?.seq, each.key]) : [call];
     const question = {
       kind: "ambiguous" as const,
       id: questionId("ambiguous", this.#log.threadId, ...named, state.result?.seq ?? first.claim?.seq ?? 0),

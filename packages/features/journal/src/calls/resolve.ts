@@ -185,6 +185,19 @@ function stateOfClaim(
   return known.notBegun.get(call) === claim.seq ? "ours" : "died";
 }
 
+/** The other calls with a tool and arguments that equal a call's, whose outcome isn't known, or not yet known. */
+export function* openEquals(
+  calls: Calls,
+  { call: own, tool, argsHash, otherHashes = [], former }: CallRequest,
+): Generator<CallState> {
+  for (const name of [tool, ...(former?.names ?? [])])
+    for (const hash of [argsHash, ...otherHashes])
+      for (const call of calls.openOf(kindOfCall({ tool: name, argsHash: hash }))) {
+        const state = call === own ? undefined : calls.get(call);
+        if (state !== undefined && state.effects !== "none") yield state;
+      }
+}
+
 /**
  * While nobody knows whether a call happened, the same tool isn't run with the same arguments anywhere in the journal: models try again
  * when they see an error. Equal calls under way, and those of the same message, aren't repetitions: they are intended.
@@ -194,13 +207,7 @@ function openElsewhere(
   request: CallRequest,
   known: Knowledge,
 ): Extract<Resolution, { do: "ask" }> | undefined {
-  const { argsHash, otherHashes = [], former } = request;
-  const open = [request.tool, ...(former?.names ?? [])].flatMap((tool) =>
-    [argsHash, ...otherHashes].flatMap((hash) => [...calls.openOf(kindOfCall({ tool, argsHash: hash }))]),
-  );
-  for (const call of open) {
-    const state = call === request.call ? undefined : calls.get(call);
-    if (state === undefined || state.effects === "none") continue;
+  for (const state of openEquals(calls, request)) {
     const isOfModel = request.where.toolCallId !== undefined;
     // In a subgraph, equal messages of two rounds ask for calls of one name.
     const isOfRound = !isOfModel || request.named !== true || stepOf(state.where) === stepOf(request.where);

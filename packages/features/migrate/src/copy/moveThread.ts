@@ -4,6 +4,7 @@ import {
   batchKey,
   blobsOf,
   CopiedThread,
+  headlessError,
   isArchivedElsewhere,
   readInParts,
   refuseEvicted,
@@ -63,6 +64,8 @@ export async function moveThread(
       const { head } = await from.tier.peek({ threadId, namespace: "" });
       return { ...done, differences: head === undefined ? [] : [{ threadId, what: onlyHead }] };
     }
+    const root = { threadId, namespace: "" };
+    if (!reading.heads.has("") && (await from.tier.peek(root)).headless === true) throw headlessError(root);
     if (await isArchivedElsewhere(from.tier, threadId))
       return { ...done, differences: [{ threadId, what: onlyHead }] };
     await refuseEvicted(to.tier, threadId);

@@ -2,6 +2,7 @@ import { NotFoundError, type TierSaver } from "@stratigraph/core";
 import {
   batchesOfChild,
   currentWrites,
+  headlessError,
   mergeWrites,
   pendingBatches,
   rewindMark,
@@ -11,15 +12,7 @@ import {
 } from "@stratigraph/core/internal";
 import { reservedNamespaces, type ListedCheckpoint, type StoredWriteBatch } from "@stratigraph/core/tier";
 import { ownThreads } from "../copy/ownThreads.ts";
-import {
-  batchIdOf,
-  entryKey,
-  isCopied,
-  lastOfEach,
-  lineOf,
-  parentKey,
-  parentsFirst,
-} from "../contract/outline.ts";
+import { batchIdOf, entryKey, isCopied, lineOf, parentKey, parentsFirst } from "../contract/outline.ts";
 import type {
   OutlineEntry,
   Plan,
@@ -72,10 +65,14 @@ async function threadOf(saver: TierSaver, threadId: string): Promise<SourceThrea
     const isUnchanged = async () => (await revisionOf(saver, threadId)) === revision;
     if (tries < mostTries && !(await isUnchanged())) continue;
     const { outline, heads, children, ...told } = found;
+    const root = { threadId, namespace: "" };
+    if (!heads.has("") && (await tier.peek(root)).headless === true) throw headlessError(root);
+    // An import under way, whose heads come last.
+    if (heads.size === 0) return undefined;
     return {
       threadId,
       outline,
-      heads: heads.size > 0 ? heads : lastOfEach(outline),
+      heads,
       mixedUp: [],
       tags,
       ...told,
@@ -101,13 +98,13 @@ async function outlineOf(saver: TierSaver, threadId: string) {
     const { record, head } = listed;
     const { namespace, checkpointId, parentId, lostTo } = record;
     if (!isCopied(namespace)) continue;
-    const { consumed, opened, stateVersion } = await openedOf(saver, listed);
+    const { consumed, opened, current, stateVersion } = await openedOf(saver, listed);
     newestState = Math.max(newestState, stateVersion, ...opened.map((batch) => batch.stateVersion));
     const batchIds = [...marksOf(listed.writes), ...opened].flatMap((batch) => batchIdOf(batch) ?? []);
     entries.push({ namespace, checkpointId, parentId, lostTo, batchIds });
     made.set(entryKey(record), consumed);
     if (namespace === reservedNamespaces.calls) await calls.add(record);
-    else calls.ended(record, opened);
+    else calls.ended(record, current);
     if (head !== undefined) heads.set(namespace, head);
   }
   if (entries.length === 0) return undefined;
@@ -124,11 +121,18 @@ function marksOf(batches: readonly StoredWriteBatch[]): readonly StoredWriteBatc
 /** What a checkpoint was made from, and its batches. A damaged one is met when its values are read, and told then. */
 async function openedOf({ coder }: TierSaver, { record, writes }: ListedCheckpoint) {
   try {
-    const written = writes.filter(({ taskId }) => rewindMark(taskId) === undefined);
     const { consumed, stateVersion } = await coder.decodeBody(record);
-    return { consumed, stateVersion, opened: await coder.writes.open(record, written) };
+    const open = async (batches: readonly StoredWriteBatch[]) =>
+      await coder.writes.open(
+        record,
+        batches.filter(({ taskId }) => rewindMark(taskId) === undefined),
+      );
+    const opened = await open(writes);
+    const current = currentWrites(writes);
+    // What was wound back, a run makes again.
+    return { consumed, stateVersion, opened, current: current === writes ? opened : await open(current) };
   } catch {
-    return { consumed: undefined, stateVersion: 1, opened: [] };
+    return { consumed: undefined, stateVersion: 1, opened: [], current: [] };
   }
 }
 

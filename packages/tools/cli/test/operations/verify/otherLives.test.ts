@@ -169,7 +169,22 @@ test("a deletion with a wrong archive deletes nothing, and says why; with the ri
   expect(right).toMatchObject({ complete: true, threads: [{ verified: true }] });
   // If the right one is lost for good: without an archive.
   const { warm: other } = await archived("carol");
-  expect((await new TierSaver(other).deleteThreads({ threadIds: ["ada"] })).complete).toBe(true);
+  const without = await new TierSaver(other).deleteThreads({ threadIds: ["ada"] });
+  expect(without).toMatchObject({
+    complete: false,
+    threads: [{ verified: false, reason: expect.stringContaining("the archive may still have it") }],
+  });
+  expect((await other.peek(root)).head).toBeUndefined();
+});
+
+test("a thread that lost its head isn't taken for a deleted one: its archive stays", async () => {
+  const { warm, cold } = await archived("alice");
+  const before = await held(cold);
+  const { revision } = await warm.peek(root);
+  const none = { checkpoints: [], dropBlobs: [], replaceBlobs: [] };
+  expect(await warm.remove({ threadId: "ada", revision, ...none, heads: [{ namespace: "" }] })).toBe(true);
+  await new TieredSaver({ warm, cold }, () => Date.now() + 2 * 86_400_000).maintain();
+  expect(await held(cold)).toEqual(before);
 });
 
 test("a wrong archive that is away for a moment at a deletion keeps what it has", async () => {
