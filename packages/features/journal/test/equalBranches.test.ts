@@ -2,6 +2,7 @@ import { Annotation, Command, Send, START, StateGraph } from "@langchain/langgra
 import { TierSaver } from "@stratigraph/core";
 import { reservedNamespaces, type AppendRequest } from "@stratigraph/core/tier";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { inRounds } from "../../../../test/rounds.ts";
 import { createJournal, currentCall, type AmbiguousQuestion, type Journal } from "../src/index.ts";
 import { questions } from "./support/effects.ts";
 import { deafToDeaths, Life } from "./support/mortal.ts";
@@ -12,7 +13,9 @@ import { fewSavers, type Opened } from "./support/savers.ts";
 const State = Annotation.Root({
   receipts: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
 });
-const branches = 50;
+const branches = inRounds({ few: 12, all: 50 });
+/** The payment with which a process dies. */
+const half = branches / 2;
 
 /** A bank that knows what it was paid. The process dies with the payment of a number. */
 function payments() {
@@ -84,9 +87,9 @@ describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
     const { paid, slow, graphOn } = payments();
     const life = new Life();
     await expect(
-      graphOn(new TierSaver(life.of(opened.saver.tier)), life, 25, orders).graph.invoke({}, config),
+      graphOn(new TierSaver(life.of(opened.saver.tier)), life, half, orders).graph.invoke({}, config),
     ).rejects.toThrow();
-    expect(paid).toHaveLength(25);
+    expect(paid).toHaveLength(half);
     const { graph, journal } = graphOn(opened.saver, undefined, undefined, orders);
     const asked = async (input: Parameters<typeof graph.invoke>[0]) => {
       const state = await graph.invoke(input, config);
@@ -108,23 +111,23 @@ describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
       first,
       about,
       equal,
-      lost: 25 - (branches - equal),
+      lost: half - (branches - equal),
     };
   }
 
-  it("one question; 25 of 50 happened, with the receipts of the bank: 50 are paid in all", async () => {
+  it("one question; half of them happened, with the receipts of the bank: all are paid once", async () => {
     const { about, lost, asked, paid, journal, thread, graph, config } = await killed();
     const [value, ...others] = about;
     expect(others).toEqual([]);
     expect(value).toMatchObject({ kind: "ambiguous", tool: "pay", args: { order: "tea" } });
     expect(lost).toBeGreaterThan(5);
     expect((await graph.getState(config)).tasks.flatMap(({ interrupts }) => interrupts)).toHaveLength(1);
-    const results = paid.slice(25 - lost);
+    const results = paid.slice(half - lost);
     const { receipts, questions: none } = await asked(
       new Command({ resume: { id: value!.id, happened: lost, results } }),
     );
     expect(none).toEqual([]);
-    expect(paid).toHaveLength(50);
+    expect(paid).toHaveLength(branches);
     expect(receipts.toSorted()).toEqual(paid.toSorted());
     expect(await unresolved(journal, thread)).toBe(0);
   });
@@ -134,7 +137,7 @@ describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
     const [{ id, value }] = first.questions as [{ id: string; value: AmbiguousQuestion }];
     const resume = { [id]: { id: value.id, happened: lost, result: "paid before" } };
     const { receipts, questions: none } = await asked(new Command({ resume }));
-    expect([none, receipts.length, paid.length]).toEqual([[], 50, 50]);
+    expect([none, receipts.length, paid.length]).toEqual([[], branches, branches]);
     expect(receipts.filter((receipt) => receipt === "paid before")).toHaveLength(lost);
   });
 
@@ -145,7 +148,7 @@ describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
     expect(slow.send).toBeTypeOf("number");
     const resume = { [id]: { id: value.id, happened: lost } };
     const { receipts, questions: none } = await asked(new Command({ resume }));
-    expect([none, receipts.length, paid.length]).toEqual([[], 50, 50]);
+    expect([none, receipts.length, paid.length]).toEqual([[], branches, branches]);
   });
 
   it("none of them, and all of them", async () => {
@@ -153,7 +156,7 @@ describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
       const { about, equal, asked, paid } = await killed();
       const happened = isNone ? 0 : equal;
       const { receipts } = await asked(new Command({ resume: { id: about[0]!.id, happened } }));
-      expect([receipts.length, paid.length]).toEqual([50, isNone ? 25 + equal : 25]);
+      expect([receipts.length, paid.length]).toEqual([branches, isNone ? half + equal : half]);
     }
   });
 
@@ -173,16 +176,16 @@ describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
       ({ value } = again.questions[0] as { value: AmbiguousQuestion });
       expect(value.refused).toContain(`how many of the ${equal} happened`);
     }
-    expect(paid).toHaveLength(25);
+    expect(paid).toHaveLength(half);
     await asked(new Command({ resume: { id: value.id, happened: lost } }));
-    expect(paid).toHaveLength(50);
+    expect(paid).toHaveLength(branches);
   });
 
   it("continued without an answer, it asks the same again", async () => {
     const { first, asked, paid } = await killed();
     const again = await asked(null);
     expect(again.questions).toEqual(first.questions);
-    expect(paid).toHaveLength(25);
+    expect(paid).toHaveLength(half);
   });
 
   it("one of them that was looked up meanwhile isn't asked for any more", async () => {
@@ -197,9 +200,9 @@ describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
     const late = await asked(new Command({ resume: { id: value.id, happened: lost } }));
     // It was an answer for all of them: they are asked for anew.
     const rest = late.questions[0]!.value as AmbiguousQuestion;
-    expect([late.questions.length, rest.equal, paid.length]).toEqual([1, equal - 1, 25]);
+    expect([late.questions.length, rest.equal, paid.length]).toEqual([1, equal - 1, half]);
     await asked(new Command({ resume: { id: rest.id, happened: lost - 1 } }));
-    expect(paid).toHaveLength(50);
+    expect(paid).toHaveLength(branches);
   });
 
   it("one of them that is looked up while the answer is recorded: the answer doesn't count", async () => {
@@ -233,10 +236,10 @@ describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
     await journal.checkpointer.deleteThread(thread);
     const { paid, graphOn } = payments();
     const life = new Life();
-    const first = graphOn(new TierSaver(life.of(opened.saver.tier)), life, 25).graph;
+    const first = graphOn(new TierSaver(life.of(opened.saver.tier)), life, half).graph;
     await expect(first.invoke({}, config)).rejects.toThrow();
     const state = await graphOn(opened.saver).graph.invoke(null, config);
-    expect([questions(state).length, paid.length]).toEqual([1, 25]);
+    expect([questions(state).length, paid.length]).toEqual([1, half]);
   });
 
   it("two kinds of branches are two questions", async () => {
@@ -246,7 +249,7 @@ describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
       await asked(
         new Command({ resume: { [id]: { id: value.id, happened: (value as AmbiguousQuestion).equal } } }),
       );
-    expect(paid).toHaveLength(25);
+    expect(paid).toHaveLength(half);
   });
 
   it("two equal calls of one task are two questions, as its code says which is which", async () => {

@@ -1,7 +1,7 @@
 import { answerWithin } from "@stratigraph/core/internal";
 import { AmbiguousOutcomeError, resultNotKept, tookLonger } from "../errors.ts";
 import { kindOfCall, type Calls } from "../log/calls.ts";
-import { lacksResult, type Approval, type CallState } from "../log/callState.ts";
+import { isOpen, lacksResult, type Approval, type CallState } from "../log/callState.ts";
 import { isSamePlace, stepOf } from "../log/visits.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
 import type { CallOptions, Policy, Reconciled, UnknownCall } from "../options.ts";
@@ -116,7 +116,11 @@ export class Gate {
       throw happened
         ? resultNotKept(this.#log.threadId, state, error?.message)
         : new AmbiguousOutcomeError(this.#log.threadId, state);
-    const alike = died ? equalsOf(await this.#log.calls(), state) : [];
+    const calls = await this.#log.calls();
+    const now = calls.get(call);
+    // An answer to another branch resolved it meanwhile.
+    if (now === undefined || !isOpen(now) || now.claim?.seq !== claim?.seq) return undefined;
+    const alike = died ? equalsOf(calls, state) : [];
     const equal = alike.some((each) => each.call === call) ? alike : [state];
     const [first = state] = equal;
     const named = equal.length > 1 ? equal.map((each) => [each.call, each.claim?.seq, each.key]) : [call];
