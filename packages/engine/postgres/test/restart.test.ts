@@ -105,7 +105,8 @@ test("connections ended by a pooler or an administrator while idle or at work ar
     }
   })();
   const state = await graph.invoke({ log: [] }, config);
-  for (let n = 0; ended <= 3; n += 1)
+  const isEnough = (): boolean => ended > 3;
+  for (let n = 0; !isEnough(); n += 1)
     await graph.invoke({ log: [] }, { ...config, configurable: { thread_id: `again ${n}` } });
   done.abort();
   await killing;
