@@ -1,12 +1,12 @@
 import { answerWithin } from "@stratigraph/core/internal";
 import { AmbiguousOutcomeError, resultNotKept, tookLonger } from "../errors.ts";
 import { kindOfCall, type Calls } from "../log/calls.ts";
-import { isOpen, lacksResult, type Approval, type CallState } from "../log/callState.ts";
+import { lacksResult, type Approval, type CallState } from "../log/callState.ts";
 import { isSamePlace, stepOf } from "../log/visits.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
 import type { CallOptions, Policy, Reconciled, UnknownCall } from "../options.ts";
 import { frozen, judged } from "./judged.ts";
-import type { Outcomes } from "./outcomes.ts";
+import { isStillOpen, type Outcomes } from "./outcomes.ts";
 import type { Asking, CallOutcome, PlannedCall } from "./plannedCall.ts";
 import {
   questionId,
@@ -117,9 +117,8 @@ export class Gate {
         ? resultNotKept(this.#log.threadId, state, error?.message)
         : new AmbiguousOutcomeError(this.#log.threadId, state);
     const calls = await this.#log.calls();
-    const now = calls.get(call);
     // An answer to another branch resolved it meanwhile.
-    if (now === undefined || !isOpen(now) || now.claim?.seq !== claim?.seq) return undefined;
+    if (!isStillOpen(calls, state)) return undefined;
     const alike = died ? equalsOf(calls, state) : [];
     const equal = alike.some((each) => each.call === call) ? alike : [state];
     const [first = state] = equal;

@@ -1,6 +1,7 @@
 import type { TierSaver } from "@stratigraph/core";
 import { trace } from "@stratigraph/core/internal";
 import { keptError } from "../errors.ts";
+import type { Calls } from "../log/calls.ts";
 import { isOpen, type CallState } from "../log/callState.ts";
 import type { Call, Interrupts } from "../log/entry.ts";
 import type { Decision, JournalLog, NewEvent } from "../log/journalLog.ts";
@@ -32,6 +33,12 @@ interface Told {
   readonly error?: unknown;
   /** Why the result isn't kept. */
   readonly notKept?: string | undefined;
+}
+
+/** Whether nothing more became known of a call since its state was read. */
+export function isStillOpen(calls: Calls, { call, claim }: CallState): boolean {
+  const now = calls.get(call);
+  return now !== undefined && isOpen(now) && now.claim?.seq === claim?.seq;
 }
 
 /** Records the outcomes of the calls of one journal. */
@@ -184,10 +191,7 @@ export class Outcomes {
     }
     if (unkept !== undefined && by === "person") return unkept;
     await this.#log.change((calls) => {
-      const areOpen = resolved.every(({ state: { call, claim } }) => {
-        const now = calls.get(call);
-        return now !== undefined && isOpen(now) && now.claim?.seq === claim?.seq;
-      });
+      const areOpen = resolved.every(({ state }) => isStillOpen(calls, state));
       return { events: areOpen ? events : [], answer: undefined };
     });
     return unkept;
