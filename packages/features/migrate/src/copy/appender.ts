@@ -1,4 +1,4 @@
-import type { Tier } from "@stratigraph/core";
+import { StaleReadError, type Tier } from "@stratigraph/core";
 import type { Appended, AppendRequest, Blob, CheckpointRecord, HeadMove } from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
 import type { OutlineEntry } from "../contract/source.ts";
@@ -75,7 +75,8 @@ export class Appender {
     // A deleted thread accepts records that name parents (all records of a pruned thread do) only in an append that doesn't move the
     // root's head.
     const begins = heads.some(({ namespace, expected }) => namespace === "" && expected.length === 0);
-    if (begins && this.#revision > 0 && this.#parts.length > 0) await this.#append([]);
+    const isLast = this.#parts.length > 0 && this.#revision === this.#before.revision;
+    if (this.#parts.length > 0 && (!isLast || (begins && this.#revision > 0))) await this.#append([]);
     return heads.length + this.#parts.length > 0 ? await this.#append(heads) : [];
   }
 
@@ -91,8 +92,9 @@ export class Appender {
       heads,
       relies: parts.some(({ relies }) => relies),
       onConflict: "refuse",
-      // Not the revision after the previous part: since the first read, somebody may have removed what this part relies on.
-      seen: this.#before.revision,
+      // A part doesn't tell the revision after the previous one: since the first read, somebody may have removed what it relies on. Heads
+      // alone rely on all parts: none may have been lost since, by an expiry or with a failover.
+      seen: parts.length > 0 ? this.#before.revision : this.#revision,
     });
     this.#revision = appended.revision;
     for (const { at, record, writeCount } of parts) {
@@ -110,6 +112,7 @@ export class Appender {
   async #lookForOthers(): Promise<void> {
     const { revision } = await this.#tier.peek({ threadId: this.#threadId, namespace: "" });
     if (revision === this.#revision) return;
+    if (revision < this.#revision) throw new StaleReadError(this.#threadId, revision);
     const there = await threadThere(this.#tier, this.#threadId);
     for (const key of there.records.keys())
       if (!this.#own.has(key) && !this.#before.records.has(key)) this.#others.add(key);
