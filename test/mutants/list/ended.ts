@@ -242,4 +242,14 @@ export const endedMutants: readonly Mutant[] = [
     replace: "",
     tests: ["packages/features/branch/test/stopped.test.ts"],
   },
+  {
+    id: "en25",
+    kind: "guard",
+    what: "another instance reads a thread while a stopped run of the one that had it still stores",
+    file: "packages/tools/service/src/lock/withThread.ts",
+    find: "        await RunsUnderWay.of(tier)\n          .allEnded(threadId)\n          ?.catch(() => undefined);\n",
+    replace: "",
+    tests: ["test/race/instances.test.ts"],
+    name: "postgres",
+  },
 ];
