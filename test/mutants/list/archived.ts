@@ -76,7 +76,7 @@ export const archivedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "an archived thread of which the wrong archive is open isn't evicted",
     file: "packages/engine/core/src/operations/archivedElsewhere.ts",
-    find: "    if ((await tier.peek(at)).head === checkpointId)\n      throw new EvictedError(tier.name, { ...at, checkpointId });",
+    find: "    if ((await tier.peek(at)).head === checkpointId) throw await withoutBytes(tier, { ...at, checkpointId });",
     replace: "    return;",
     tests: ["test/archived/writers.test.ts"],
     name: "a thread that was evicted without",
