@@ -29,7 +29,7 @@ export class Abroad {
 
   async #turn(): Promise<void> {
     const { oracle, channel, durability, world } = this.#table;
-    const name = oracle.say(abroad);
+    const name = oracle.say(abroad, this);
     const config = { configurable: { thread_id: this.#thread }, durability };
     const graph = conversationOn(this.#saver, channel);
     const { line } = await graph.invoke({ line: [valueOf(`${name}.in`)] }, config);

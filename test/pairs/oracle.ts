@@ -4,6 +4,8 @@ import { tokensOf } from "./conversation.ts";
 interface Turn {
   readonly name: string;
   readonly thread: string;
+  /** Whoever said it. */
+  readonly by: object;
   /** When it was begun last. */
   begun: number;
   /** When whoever said it was told that it is done. Undefined: never. */
@@ -24,6 +26,8 @@ type Harm =
   | "rewound"
   /** Only the head's line had to stay. */
   | "pruned";
+
+const harms: readonly Harm[] = ["deleted", "lost", "moved", "rewound", "pruned"];
 
 interface Done {
   readonly what: Harm;
@@ -63,9 +67,10 @@ export class Oracle {
   #names = 0;
 
   /** Somebody begins to say something. @param again a turn that was lost */
-  say(thread: string, again?: string): string {
+  say(thread: string, by: object, again?: string): string {
     const name = again ?? `${thread}.${(this.#names += 1)}`;
-    this.#turns.set(name, { name, thread, begun: this.#now(), acknowledged: undefined, isBeside: false });
+    const begun = this.#now();
+    this.#turns.set(name, { name, thread, by, begun, acknowledged: undefined, isBeside: false });
     return name;
   }
 
@@ -170,10 +175,12 @@ export class Oracle {
         const back = tokens.find((token) => anywhere.has(token));
         if (back !== undefined) throw new Broken(`${back} is back in ${thread}, after it was deleted`);
       }
+      if (turn.isBeside && !this.#lostRace(turn) && !harms.some((harm) => this.#harmed(turn, harm)))
+        throw new Broken(`${turn.name} lost a race on ${thread} that nobody else ran in`);
       if (turn.acknowledged === undefined) continue;
       if (this.#harmed(turn, "deleted") || this.#harmed(turn, "lost") || this.#harmed(turn, "moved"))
         continue;
-      const rewound = turn.isBeside || this.#harmed(turn, "rewound");
+      const rewound = this.#lostRace(turn) || this.#harmed(turn, "rewound");
       if (rewound && this.#harmed(turn, "pruned")) continue;
       const missing = tokens.find((token) => !(rewound ? anywhere.has(token) : reading.head.includes(token)));
       if (missing !== undefined && !tokens.every((token) => elsewhere?.head.includes(token)))
@@ -188,7 +195,7 @@ export class Oracle {
     this.checkReading(target, reading);
     const source = this.#copies.get(target)!;
     for (const turn of this.#turns.values()) {
-      if (turn.thread !== source || turn.isBeside || (turn.acknowledged ?? Infinity) > begun) continue;
+      if (turn.thread !== source || this.#lostRace(turn) || (turn.acknowledged ?? Infinity) > begun) continue;
       if (this.#done.some(({ what, thread }) => what !== "pruned" && (thread ?? source) === source)) continue;
       const missing = tokensOf(turn.name).find((token) => !reading.head.includes(token));
       if (missing !== undefined) throw new Broken(`${missing} is missing in ${target}, a copy of ${source}`);
@@ -202,6 +209,18 @@ export class Oracle {
   #now(): number {
     this.#moment += 1;
     return this.#moment;
+  }
+
+  /** Whether a turn is beside the head's line, and somebody else was there to win. Nobody races with a run that he has stopped himself. */
+  #lostRace(turn: Turn): boolean {
+    if (!turn.isBeside) return false;
+    return [...this.#turns.values()].some(
+      ({ by, thread, begun, acknowledged = Infinity }) =>
+        by !== turn.by &&
+        (thread === turn.thread
+          ? begun < (turn.acknowledged ?? Infinity) && acknowledged > turn.begun
+          : this.#belongs(thread, turn.thread)),
+    );
   }
 
   /** Whether something that was done may have taken a turn away, or may have kept it from its place. */
@@ -218,7 +237,7 @@ export class Oracle {
   /** Whether parts of a turn that was acknowledged may be elsewhere, or nowhere. Of another storage's turns some may have been brought. */
   #isExcused(turn: Turn, thread: string): boolean {
     return (
-      turn.isBeside ||
+      this.#lostRace(turn) ||
       turn.thread !== thread ||
       (["deleted", "lost", "moved", "rewound"] as const).some((harm) => this.#harmed(turn, harm))
     );

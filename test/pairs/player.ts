@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { StratigraphError, type EncryptionOptions, type TierSaver } from "@stratigraph/core";
 import type { Machine } from "../simulation/machine.ts";
@@ -45,8 +46,8 @@ export class Player {
   readonly process: Machine;
   readonly saver: TierSaver;
   readonly table: Table;
-  /** The turn that it is at. */
-  #says: string | undefined;
+  /** The turn that a call is made for. A stopped one may still store when the next one has begun. */
+  readonly #says = new AsyncLocalStorage<string>();
 
   /** @param activeKey that new bytes are sealed with */
   constructor(table: Table, name: string, activeKey: "1" | "2" = "1") {
@@ -54,10 +55,14 @@ export class Player {
     this.process = table.world.machine(name);
     const encryption = table.encrypted ? { encryption: encryptedBy(activeKey) } : {};
     // Under "async" the run goes on beside the head, and its saver is told.
-    const onConflict = (): void => {
-      if (this.#says !== undefined) table.oracle.besides(this.#says);
-    };
+    const onConflict = (): void => this.#lost();
     this.saver = table.storage.open(this.process, { onConflict, ...encryption });
+  }
+
+  /** The turn that it is at has lost a race. */
+  #lost(): void {
+    const name = this.#says.getStore();
+    if (name !== undefined) this.table.oracle.besides(name);
   }
 
   /** Does something, in this process. @returns what came of it; undefined where it failed in a way that users are told to expect, or the process died */
@@ -72,6 +77,7 @@ export class Player {
         world.tell(`${this.process.name}: … ${what}: done`);
       } catch (error) {
         world.tell(`${this.process.name}: … ${what}: ${String(error).slice(0, 200)}`);
+        if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) this.#lost();
         if (error instanceof Broken || !isExpected(error)) failure = error;
       }
     });
@@ -82,34 +88,36 @@ export class Player {
   /** Says something, and waits for the answers. @returns whether it was acknowledged */
   async turn(thread: string, again?: string): Promise<boolean> {
     const { oracle, channel, durability } = this.table;
-    const name = oracle.say(thread, again);
-    this.#says = name;
-    const done = await this.tries(`turn ${name}`, async () => {
-      const config = { configurable: { thread_id: thread }, durability };
-      const graph = conversationOn(this.saver, channel);
-      const { line } = await graph.invoke({ line: [valueOf(`${name}.in`)] }, config);
-      if (this.process.alive) oracle.acknowledge(name, line.map(tokenOf));
-      return true;
-    });
+    const name = oracle.say(thread, this, again);
+    const done = await this.#says.run(name, () =>
+      this.tries(`turn ${name}`, async () => {
+        const config = { configurable: { thread_id: thread }, durability };
+        const graph = conversationOn(this.saver, channel);
+        const { line } = await graph.invoke({ line: [valueOf(`${name}.in`)] }, config);
+        if (this.process.alive) oracle.acknowledge(name, line.map(tokenOf));
+        return true;
+      }),
+    );
     return done === true;
   }
 
   /** Says something, and stops the run when a node has answered, which is being stored then. */
   async stoppedTurn(thread: string): Promise<void> {
     const { oracle, channel, durability } = this.table;
-    const name = oracle.say(thread);
-    this.#says = name;
-    await this.tries(`stopped turn ${name}`, async () => {
-      const stop = new AbortController();
-      const config = { configurable: { thread_id: thread }, durability, signal: stop.signal };
-      const input = { line: [valueOf(`${name}.in`)] };
-      try {
-        const graph = conversationOn(this.saver, channel);
-        for await (const _ of await graph.stream(input, { ...config, streamMode: "updates" })) stop.abort();
-      } catch (error) {
-        if (!stop.signal.aborted || error instanceof Broken) throw error;
-      }
-    });
+    const name = oracle.say(thread, this);
+    await this.#says.run(name, () =>
+      this.tries(`stopped turn ${name}`, async () => {
+        const stop = new AbortController();
+        const config = { configurable: { thread_id: thread }, durability, signal: stop.signal };
+        const input = { line: [valueOf(`${name}.in`)] };
+        try {
+          const graph = conversationOn(this.saver, channel);
+          for await (const _ of await graph.stream(input, { ...config, streamMode: "updates" })) stop.abort();
+        } catch (error) {
+          if (!stop.signal.aborted || error instanceof Broken) throw error;
+        }
+      }),
+    );
   }
 
   /** As {@link tries}, for what tells nothing. @returns true where it was acknowledged */
