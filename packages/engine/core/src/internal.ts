@@ -143,6 +143,7 @@ export {
   sweeps,
   tagsThreads,
   keepsCopies,
+  hasKeyCheckPlaces,
   keepsKeyChecks,
   keepsLeases,
   keepsLocks,

@@ -7,23 +7,38 @@ import { reservedNamespaces, type RemoveRequest } from "@stratigraph/core/tier";
  */
 export const archivedMark = reservedNamespaces.archived;
 
+/** Between what a mark says and the revision of the copy in the archive. */
+const ofCopy = ", copy ";
+
+/** A value of the mark. @param copy the revision of the copy in the archive; 0 if it isn't known */
+export function markOf(says: string, copy: number): string {
+  return copy === 0 ? says : `${says}${ofCopy}${copy}`;
+}
+
+/** The revision of the copy that was marked. An archive with an earlier one was set back. 0 if an older version marked it. */
+export function markedCopy(mark: string | undefined): number {
+  return Number(mark?.split(ofCopy)[1] ?? 0);
+}
+
 /**
  * Marks a thread as archived, right before the warm tier drops checkpoints of it.
+ * @param copy the revision of the copy in the archive
  * @returns the thread's revision afterwards; undefined if it was written to after `revision`
  */
 export async function markArchived(
   warm: Tier,
   threadId: string,
   revision: number,
+  copy: number,
 ): Promise<number | undefined> {
   const { head, revision: now } = await warm.peek({ threadId, namespace: archivedMark });
   if (now !== revision) return undefined;
-  if (head !== undefined) return revision;
+  if (markedCopy(head) >= copy) return revision;
   const appended = await warm.append({
     threadId,
     records: [],
     blobs: [],
-    heads: [{ namespace: archivedMark, to: "archived", expected: "any" }],
+    heads: [{ namespace: archivedMark, to: markOf("archived", copy), expected: "any" }],
     onConflict: "refuse",
     seen: revision,
   });
