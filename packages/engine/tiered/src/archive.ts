@@ -1,7 +1,15 @@
 // long file: what the archive adds to each method of a stack, best read together
 import { randomUUID } from "node:crypto";
 import { CorruptionError, EvictedError, StratigraphError, type Tier } from "@stratigraph/core";
-import { isArchiveSource, keepsLeases, looksOnly, remembering, trace } from "@stratigraph/core/internal";
+import {
+  isArchiveSource,
+  keepsLeases,
+  looksOnly,
+  markedCopy,
+  markOf,
+  remembering,
+  trace,
+} from "@stratigraph/core/internal";
 import {
   addressKey,
   blobClosure,
@@ -23,7 +31,7 @@ import {
   type ThreadState,
 } from "@stratigraph/core/tier";
 import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
-import { archivedMark, markedCopy, markOf } from "./archivedMark.ts";
+import { archivedMark } from "./archivedMark.ts";
 import { isOvertaken, lifeOf, refuseForeign, whoseCopy } from "./life.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
 import { lookedThrough } from "./dueDeletions.ts";

@@ -1,4 +1,5 @@
 import type { Tier } from "@stratigraph/core";
+import { markedCopy, markOf } from "@stratigraph/core/internal";
 import { reservedNamespaces, type RemoveRequest } from "@stratigraph/core/tier";
 
 /**
@@ -6,19 +7,6 @@ import { reservedNamespaces, type RemoveRequest } from "@stratigraph/core/tier";
  * it is deleted. The namespace has no checkpoints, so no listing shows it.
  */
 export const archivedMark = reservedNamespaces.archived;
-
-/** Between what a mark says and the revision of the copy in the archive. */
-const ofCopy = ", copy ";
-
-/** A value of the mark. @param copy the revision of the copy in the archive; 0 if it isn't known */
-export function markOf(says: string, copy: number): string {
-  return copy === 0 ? says : `${says}${ofCopy}${copy}`;
-}
-
-/** The revision of the copy that was marked. An archive with an earlier one was set back. 0 if an older version marked it. */
-export function markedCopy(mark: string | undefined): number {
-  return Number(mark?.split(ofCopy)[1] ?? 0);
-}
 
 /**
  * Marks a thread as archived, right before the warm tier drops checkpoints of it.
@@ -33,7 +21,7 @@ export async function markArchived(
 ): Promise<number | undefined> {
   const { head, revision: now } = await warm.peek({ threadId, namespace: archivedMark });
   if (now !== revision) return undefined;
-  if (markedCopy(head) >= copy) return revision;
+  if (head !== undefined && markedCopy(head) === copy) return revision;
   const appended = await warm.append({
     threadId,
     records: [],

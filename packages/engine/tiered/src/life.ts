@@ -1,6 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { StratigraphError, type Tier } from "@stratigraph/core";
-import { deletesUnchanged, hasKeyCheckPlaces, keepsKeyChecks, ownersOf } from "@stratigraph/core/internal";
+import { EvictedError, StratigraphError, type Tier } from "@stratigraph/core";
+import {
+  deletesUnchanged,
+  hasKeyCheckPlaces,
+  keepsKeyChecks,
+  markedCopy,
+  ownersOf,
+} from "@stratigraph/core/internal";
 import {
   checkpointKey,
   reservedNamespaces,
@@ -38,7 +44,8 @@ export interface Announced {
  * thread is marked as archived, nobody relies on its copy. So each attempt has a life of its own: an archiver doesn't complete the copy
  * that a killed one left half-way, because it may know less of what was removed.
  * @returns undefined if somebody else changed the thread or its copy meanwhile
- * @throws StratigraphError "CORRUPT" if the archive has something else under the thread's id, and nobody deleted it
+ * @throws StratigraphError "CORRUPT" if the archive has something else under the thread's id, and nobody deleted it; EvictedError if the
+ * archive was set back: what is missing there may be restored, over whatever is archived now
  */
 export async function announce(warm: Tier, cold: Tier, threadId: string): Promise<Announced | undefined> {
   // Ask the cold tier first: see `seen`.
@@ -49,6 +56,11 @@ export async function announce(warm: Tier, cold: Tier, threadId: string): Promis
   const isMarked = mark.head !== undefined;
   let goesOn = isMarked;
   const isKnown = isMarked && copy.head !== undefined && copy.head === now.head;
+  if (isKnown && copy.revision < markedCopy(mark.head)) {
+    copy = await cold.peek({ threadId, namespace: lifeOf });
+    if (copy.head !== now.head) return undefined;
+    if (copy.revision < markedCopy(mark.head)) throw await setBack(warm, cold, threadId);
+  }
   if (!isKnown && (copy.head !== undefined || (await hasCheckpoints(cold, threadId)))) {
     const isAsked = !isMarked && copy.head !== now.head;
     // What an archived thread relies on isn't left of another life.
@@ -228,6 +240,11 @@ async function begin(
     seen: revision,
   });
   return appended.revision === revision + 1 ? appended.revision : undefined;
+}
+
+async function setBack(warm: Tier, cold: Tier, threadId: string): Promise<EvictedError> {
+  const { head: checkpointId = "(none)" } = await warm.peek({ threadId, namespace: "" });
+  return new EvictedError(cold.name, { threadId, namespace: "", checkpointId }, warm.name);
 }
 
 function foreign(warm: Tier, cold: Tier, threadId: string): StratigraphError {
