@@ -272,6 +272,21 @@ test("threads that older versions archived have no life: what they have in commo
   expect(await held(alice.cold)).toEqual([[], 0, undefined]);
 });
 
+test("a database that was set back to before it archived a thread: what the archive has of it isn't taken for over", async () => {
+  const [warm, cold] = [setBackTier(), new MemoryTier()];
+  await put(open({ warm, cold }), "before", 1, text("before"));
+  await open({ warm, cold }).maintain();
+  await put(open({ warm, cold }), "t", 1, text("alice 1"));
+  const { mark } = warm;
+  await archive({ warm, cold });
+  const before = await held(cold);
+  await warm.setBack(mark);
+  await open({ warm, cold }, { archiveAfter: undefined }).maintain();
+  expect(await held(cold)).toEqual(before);
+  await archive({ warm, cold });
+  expect(await stepsOf(open({ warm, cold }), "t")).toEqual([1]);
+});
+
 test("deletions that are owed are made also in an archive that an older version filled, which names no database", async () => {
   const { warm, cold } = await archived(storages["memory"]!, "alice", 0);
   for (const tier of [warm, cold]) {
