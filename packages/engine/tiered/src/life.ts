@@ -161,7 +161,7 @@ export async function hasGiven(warm: Tier, life: string | undefined): Promise<bo
 }
 
 /** What the archive has under a thread's id. */
-export interface Copy {
+interface Copy {
   /** Whether it is of the life that the warm tier has. */
   readonly whose: "own" | "other" | "none";
   /** Its life. */
