@@ -11,6 +11,7 @@ const changing: ReadonlySet<string> = new Set([
   "copyThread",
   "tagThread",
   "untagThread",
+  "claimKeyCheck",
 ]);
 
 /** A storage in memory that can be set back to what it was at a mark: what was done until then is done again on an empty one. */

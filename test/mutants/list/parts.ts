@@ -92,8 +92,8 @@ export const partsMutants: readonly Mutant[] = [
     kind: "guard",
     what: "what a killed archiver left of a thread that was deleted stays",
     file: "packages/engine/tiered/src/dueDeletions.ts",
-    find: "        (await this.#cold.peek({ threadId, namespace: lifeOf })).head !== undefined;",
-    replace: "        false;",
+    find: "archived.head !== undefined || life !== undefined;",
+    replace: "archived.head !== undefined;",
     tests: archives,
   },
   {

@@ -316,9 +316,9 @@ export const tieredMutants: readonly Mutant[] = [
     kind: "guard",
     what: "the warm tier is asked for late pending writes after the archive has answered: those that are archived meanwhile are read nowhere",
     file: "packages/engine/tiered/src/archive.ts",
-    find: "    const later = await this.#laterWrites(address);\n    const { checkpoint } = await this.#cold.run(at.threadId, (cold) => cold.read(address));\n",
+    find: "    const later = await this.#laterWrites(address);\n    const checkpoint = await this.#taken(address, state.head);\n",
     replace:
-      "    const { checkpoint } = await this.#cold.run(at.threadId, (cold) => cold.read(address));\n    const later = await this.#laterWrites(address);\n",
+      "    const checkpoint = await this.#taken(address, state.head);\n    const later = await this.#laterWrites(address);\n",
     tests: ["packages/engine/tiered/test/archive.test.ts"],
     name: "on its way",
   },

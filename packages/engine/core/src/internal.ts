@@ -52,6 +52,7 @@ export {
 } from "./contract/checkOptions.ts";
 export { unknownParameter } from "./contract/unknownParameter.ts";
 export { onDeletedRuns } from "./operations/deletedRuns.ts";
+export { markedCopy, markOf } from "./contract/copyMark.ts";
 export { lookOnly, looksOnly } from "./contract/lookOnly.ts";
 export { livenessOf, thisProcess, type ProcessName } from "./contract/processName.ts";
 export { CheckpointCoder, type EncodedCheckpoint, type Manifest } from "./encode/checkpointCoder.ts";
@@ -143,6 +144,7 @@ export {
   sweeps,
   tagsThreads,
   keepsCopies,
+  hasKeyCheckPlaces,
   keepsKeyChecks,
   keepsLeases,
   keepsLocks,

@@ -1,7 +1,15 @@
 // long file: what the archive adds to each method of a stack, best read together
 import { randomUUID } from "node:crypto";
 import { CorruptionError, EvictedError, StratigraphError, type Tier } from "@stratigraph/core";
-import { isArchiveSource, keepsLeases, looksOnly, remembering, trace } from "@stratigraph/core/internal";
+import {
+  isArchiveSource,
+  keepsLeases,
+  looksOnly,
+  markedCopy,
+  markOf,
+  remembering,
+  trace,
+} from "@stratigraph/core/internal";
 import {
   addressKey,
   blobClosure,
@@ -24,7 +32,7 @@ import {
 } from "@stratigraph/core/tier";
 import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
 import { archivedMark } from "./archivedMark.ts";
-import { isOvertaken, lifeOf, refuseForeign } from "./life.ts";
+import { isOvertaken, lifeOf, refuseForeign, whoseCopy } from "./life.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
 import { lookedThrough } from "./dueDeletions.ts";
 import { listByThread } from "./listByThread.ts";
@@ -71,6 +79,8 @@ export class Archive {
   readonly #now: () => number;
   /** By thread, the checkpoints that were read from the archive and not restored to the warm tier. */
   readonly #served = remembering<Map<string, Address>>(rememberedThreads);
+  /** By thread, the life of the warm tier that the archive was seen to have. A thread that is deleted and begins anew has another one. */
+  readonly #own = remembering<string>(rememberedThreads);
 
   constructor(cold: Tier, warm: WarmTier, breaker: BreakerSettings, now: () => number) {
     this.tier = cold;
@@ -93,8 +103,11 @@ export class Archive {
     const address: Address = { ...at, checkpointId };
     if (checkpointId !== state.head && !(await this.holdsMore(at.threadId))) return state;
     const later = await this.#laterWrites(address);
-    const { checkpoint } = await this.#cold.run(at.threadId, (cold) => cold.read(address));
-    if (checkpoint === undefined) return state;
+    const checkpoint = await this.#taken(address, state.head);
+    if (checkpoint === undefined) {
+      if (checkpointId !== state.head) await this.#refuseLost(address);
+      return state;
+    }
     if (restoreOn === "read" && (await this.#restore(checkpoint, state))) {
       const restored = await this.#warm.read(at);
       if (restored.checkpoint !== undefined) return restored;
@@ -127,8 +140,9 @@ export class Archive {
    */
   async restoreServed(threadId: string): Promise<void> {
     for (const address of this.#served.get(threadId)?.values() ?? []) {
-      if ((await this.#warm.read(address)).checkpoint !== undefined) continue;
-      const { checkpoint } = await this.#cold.run(threadId, (cold) => cold.read(address));
+      const { checkpoint: inWarm, head } = await this.#warm.read(address);
+      if (inWarm !== undefined) continue;
+      const checkpoint = await this.#taken(address, head);
       if (checkpoint !== undefined) await this.#restoreWhole(checkpoint);
     }
     this.#served.delete(threadId);
@@ -163,6 +177,53 @@ export class Archive {
   }
 
   /**
+   * Reads a checkpoint of the archive, unless it is of another life.
+   * @param head the warm tier's head of the namespace. If the archive has it, too, nothing has to be compared
+   * @throws EvictedError
+   */
+  async #taken(at: Address, head: string | undefined): Promise<StoredCheckpoint | undefined> {
+    const { checkpoint, head: archived } = await this.#cold.run(at.threadId, (cold) => cold.read(at));
+    const isShared = head !== undefined && (head === at.checkpointId || head === archived);
+    if (checkpoint !== undefined && !isShared) await this.#refuseOther(at.threadId);
+    return checkpoint;
+  }
+
+  /**
+   * Throws if a thread is archived, and what this archive has under its id is of another life: it is the archive of another database. Called
+   * for whatever is taken from the archive, listed of it or removed there.
+   * @returns whether what it has is the thread's own; if not, the thread isn't archived
+   * @throws EvictedError
+   */
+  async #refuseOther(threadId: string): Promise<boolean> {
+    if (await this.#isOwn(threadId)) return true;
+    if (!(await this.holdsMore(threadId))) return false;
+    const { head: checkpointId = "(none)" } = await this.#warm.peek({ threadId, namespace: "" });
+    throw new EvictedError(
+      this.tier.name,
+      { threadId, namespace: "", checkpointId },
+      this.#warm.primary.name,
+    );
+  }
+
+  /** Whether what the archive has of a thread is of the life that the warm tier has. Asks the archive once for each life that it has. */
+  async #isOwn(threadId: string): Promise<boolean> {
+    for (;;) {
+      const { head: life, revision } = await this.#warm.peek({ threadId, namespace: lifeOf });
+      // Threads that older versions archived have no life.
+      const key = life ?? (await this.#mark(threadId)).head;
+      if (key === undefined || this.#own.get(threadId) === key) return true;
+      const { whose } = await this.#cold.run(threadId, (cold) =>
+        whoseCopy(this.#warm.primary, cold, threadId, life),
+      );
+      if (whose === "own") this.#own.set(threadId, key);
+      if (whose !== "other") return true;
+      // It may have been deleted meanwhile, and archived again.
+      const now = await this.#warm.peek({ threadId, namespace: lifeOf });
+      if (now.head === life || now.revision === revision) return false;
+    }
+  }
+
+  /**
    * Throws if the archive lacks what the warm tier dropped as archived. It is then the archive of another database, or was restored from an
    * older backup, and its answer would be a shorter history.
    * @param at a checkpoint that neither tier has, or a namespace
@@ -172,13 +233,25 @@ export class Archive {
     const archived = await this.#cold.run(threadId, (cold) => cold.peek({ threadId, namespace }));
     // Ask the warm tier afterwards, because a deletion begins there.
     const { head } = await this.#warm.peek({ threadId, namespace });
-    if (head === undefined || !(await this.holdsMore(threadId))) return;
+    if (head === undefined) return;
+    const mark = await this.#mark(threadId);
+    if (mark.head === undefined) return;
+    if (head !== archived.head) await this.#refuseOther(threadId);
     const at = { threadId, namespace, checkpointId: head };
-    if (archived.revision > 0 && head !== checkpointId) {
+    const isSetBack = archived.revision < markedCopy(mark.head) && (await this.#isSetBack(threadId));
+    if (archived.revision > 0 && head !== checkpointId && !isSetBack) {
       if (head === archived.head || (await this.#warmRecord(at)) !== undefined) return;
       if ((await this.#cold.run(threadId, (cold) => cold.read(at))).checkpoint !== undefined) return;
     }
     throw new EvictedError(this.tier.name, at, this.#warm.primary.name);
+  }
+
+  /** Whether the archive has an older copy than the one that was marked. */
+  async #isSetBack(threadId: string): Promise<boolean> {
+    const mark = await this.#mark(threadId);
+    const { head: life } = await this.#warm.peek({ threadId, namespace: lifeOf });
+    const copy = await this.#cold.run(threadId, (cold) => cold.peek({ threadId, namespace: lifeOf }));
+    return life !== undefined && copy.head === life && copy.revision < markedCopy(mark.head);
   }
 
   /**
@@ -232,6 +305,7 @@ export class Archive {
   async remove(request: RemoveRequest): Promise<boolean> {
     const { threadId } = request;
     if (!(await this.#mayHaveCopy(threadId))) return true;
+    if (!(await this.#refuseOther(threadId))) return true;
     const { revision } = await this.#warm.peek({ threadId, namespace: "" });
     if (revision !== request.revision) return false;
     return await this.#cold.run(threadId, async (cold) => {
@@ -308,6 +382,11 @@ export class Archive {
             limit - found.length,
           ),
     );
+    // What follows on the warm tier's part, or on its head, is of the same life.
+    const goesOn =
+      last !== undefined ||
+      (await this.#warm.peek({ ...at, checkpointId: undefined })).head === at.checkpointId;
+    if (rest.length === 0 || !goesOn) await this.#refuseOther(at.threadId);
     return [
       ...found,
       ...(await Promise.all(rest.map((stored) => this.#withLaterWrites(stored, later(stored))))),
@@ -342,7 +421,7 @@ export class Archive {
     );
     const isCopied = mark!.head !== undefined;
     const away =
-      root!.head !== undefined && (isCopied || life!.head !== undefined)
+      isCopied || life!.head !== undefined || isDeleted(root!)
         ? await this.#refuseForeign(threadId, { life: life!.head, isArchived: isCopied })
         : undefined;
     return {
@@ -381,9 +460,13 @@ export class Archive {
       // Without the mark, nobody relies on the archive's copy: it is incomplete, or of a deleted life.
       if ((await headOf(archivedMark)) === undefined) continue;
       const later = ofQuery ?? (await this.#laterWrites({ threadId }));
+      let isOwn = false;
       for await (const listed of ofThread) {
         const head = await headOf(listed.record.namespace);
         if (head === undefined && (await headOf("")) === undefined) continue;
+        // A head that both tiers have is of the same life.
+        if (!isOwn && (head === undefined || head !== listed.head)) await this.#refuseOther(threadId);
+        isOwn = true;
         yield { ...(await this.#withLaterWrites(listed, later(listed))), head };
       }
     }
@@ -428,7 +511,7 @@ export class Archive {
   async restoreWritten(threadId: string): Promise<void> {
     if (!(await this.holdsMore(threadId))) return;
     for (const at of await this.#strays(threadId)) {
-      const { checkpoint } = await this.#cold.run(threadId, (cold) => cold.read(at));
+      const checkpoint = await this.#taken(at, (await this.#warm.peek(at)).head);
       if (checkpoint !== undefined) await this.#restoreWhole(checkpoint);
     }
   }
@@ -525,7 +608,7 @@ export class Archive {
           // Each restore gives the mark a value of its own, so that of two simultaneous restores one is refused.
           {
             namespace: archivedMark,
-            to: `restored by ${randomUUID()}`,
+            to: markOf(`restored by ${randomUUID()}`, markedCopy(mark.head)),
             expected: mark.head === undefined ? [] : [mark.head],
           },
         ],

@@ -18,6 +18,8 @@ import { announce, isOvertaken, lifeOf, livesAs, type Announced } from "./life.t
 /** What was copied of a thread to the archive, and at which revision. */
 export interface ArchivedCopy {
   readonly revision: number;
+  /** The revision of the copy in the archive. */
+  readonly copiedAt: number;
   readonly checkpoints: number;
   /** Size of records, blobs and pending writes as stored in the warm tier. */
   readonly bytes: number;
@@ -111,7 +113,7 @@ async function copied(
     if (revisions[0] !== copiedAt || revisions[1] !== revision) return "overtaken";
     throw error;
   }
-  return { revision, checkpoints: reading.keys.size, bytes: reading.bytes };
+  return { revision, copiedAt, checkpoints: reading.keys.size, bytes: reading.bytes };
 }
 
 function headsOf({ heads }: ThreadReading): HeadMove[] {

@@ -1,4 +1,5 @@
 import type { Tier } from "@stratigraph/core";
+import { markedCopy, markOf } from "@stratigraph/core/internal";
 import { reservedNamespaces, type RemoveRequest } from "@stratigraph/core/tier";
 
 /**
@@ -9,21 +10,23 @@ export const archivedMark = reservedNamespaces.archived;
 
 /**
  * Marks a thread as archived, right before the warm tier drops checkpoints of it.
+ * @param copy the revision of the copy in the archive
  * @returns the thread's revision afterwards; undefined if it was written to after `revision`
  */
 export async function markArchived(
   warm: Tier,
   threadId: string,
   revision: number,
+  copy: number,
 ): Promise<number | undefined> {
   const { head, revision: now } = await warm.peek({ threadId, namespace: archivedMark });
   if (now !== revision) return undefined;
-  if (head !== undefined) return revision;
+  if (head !== undefined && markedCopy(head) === copy) return revision;
   const appended = await warm.append({
     threadId,
     records: [],
     blobs: [],
-    heads: [{ namespace: archivedMark, to: "archived", expected: "any" }],
+    heads: [{ namespace: archivedMark, to: markOf("archived", copy), expected: "any" }],
     onConflict: "refuse",
     seen: revision,
   });

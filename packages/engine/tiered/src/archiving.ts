@@ -116,7 +116,7 @@ export class Archiving {
   /** Prunes the thread in the warm tier, if it hasn't changed since it was copied. */
   async #prune(threadId: string, copy: ArchivedCopy, rule: KeepRule): Promise<boolean> {
     const { warm, coder, stack, forget } = this.#parts;
-    const revision = await markArchived(warm, threadId, copy.revision);
+    const revision = await markArchived(warm, threadId, copy.revision, copy.copiedAt);
     if (revision === undefined) return false;
     const { done } = await pruneThread(warm, coder, threadId, rule, { revision });
     if (!done) return false;

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Tier } from "@stratigraph/core";
-import { isArchiveSource, keepsLeases } from "@stratigraph/core/internal";
+import { isArchiveSource, keepsLeases, trace } from "@stratigraph/core/internal";
 import type { ArchiveSource } from "@stratigraph/core/tier";
 import { archivedMark } from "./archivedMark.ts";
-import { lifeOf, wasDeleted } from "./life.ts";
+import { hasGiven, lifeOf, mayHaveGiven, wasDeleted, whoseCopy } from "./life.ts";
 
 /** More than a deletion may take, and more than the error in the write times that tiers report. In milliseconds. */
 const overlapMs = 120_000;
@@ -66,10 +66,10 @@ export class DueDeletions {
       newestMs = deletedAtMs;
       if (archived.revision === 0) continue;
       // A copy that an archiver didn't complete has only the head of its life.
-      const isThere =
-        archived.head !== undefined ||
-        (await this.#cold.peek({ threadId, namespace: lifeOf })).head !== undefined;
-      if (isThere) yield { why: "deleted", threadId };
+      const { head: life } = await this.#cold.peek({ threadId, namespace: lifeOf });
+      const isThere = archived.head !== undefined || life !== undefined;
+      if (isThere && this.#orLeft(threadId, await mayHaveGiven(this.#warm, life)))
+        yield { why: "deleted", threadId };
     }
     // Begin the next search a little earlier, because transactions don't always end in the order in which they began.
     if (!this.#mustRepeat) this.#deletedFromMs = Math.max(this.#deletedFromMs, newestMs - overlapMs);
@@ -100,6 +100,7 @@ export class DueDeletions {
       const owner = await this.#warm.peek({ threadId, namespace: "" });
       // Revision 0 means that the warm tier has never had the thread. Its database may be new or lost, so keep the archive.
       if (owner.revision === 0) continue;
+      if (!this.#orLeft(threadId, await mayHaveGiven(this.#warm, copy.head))) continue;
       if (owner.head === undefined && (head ?? copy.head) !== undefined) {
         // A deletion removes the mark, too: a thread that has it, and no head, has lost its head.
         const { head: mark } = await this.#warm.peek({ threadId, namespace: archivedMark });
@@ -116,7 +117,26 @@ export class DueDeletions {
   /** Whether a life that the archive has is over, because the thread was deleted and has begun anew. */
   async #isOver(threadId: string, life: string): Promise<boolean> {
     const { head } = await this.#warm.peek({ threadId, namespace: lifeOf });
-    return head !== life && (await wasDeleted(this.#warm, threadId));
+    if (head === life) return false;
+    // What an archived thread relies on isn't over: it is in another archive than this one.
+    if ((await this.#warm.peek({ threadId, namespace: archivedMark })).head !== undefined) return false;
+    return await wasDeleted(this.#warm, threadId, life);
+  }
+
+  /** Traces that what the archive has of a thread is left there, because it is of another database. @returns `isOurs` */
+  #orLeft(threadId: string, isOurs: boolean): boolean {
+    if (!isOurs)
+      trace({ type: "maintenance", what: "left in archive", threadId, data: { tier: this.#cold.name } });
+    return isOurs;
+  }
+
+  /** Whether what the archive has is of the life that the warm tier has, or of one that it gave and doesn't rely on any more. */
+  async #mayExpire(threadId: string): Promise<boolean> {
+    const { head } = await this.#warm.peek({ threadId, namespace: lifeOf });
+    const { whose, life } = await whoseCopy(this.#warm, this.#cold, threadId, head);
+    if (whose !== "other") return true;
+    const mark = await this.#warm.peek({ threadId, namespace: archivedMark });
+    return mark.head === undefined && (await hasGiven(this.#warm, life)) === true;
   }
 
   /** Lists the archive. That is costly, so it is done at most a hundred times within `deleteArchivedAfter`. */
@@ -127,7 +147,7 @@ export class DueDeletions {
     for await (const { threadId } of this.#cold.threads({
       writtenBeforeMs: now - this.#deleteArchivedAfterMs,
     }))
-      yield { why: "expired", threadId };
+      if (this.#orLeft(threadId, await this.#mayExpire(threadId))) yield { why: "expired", threadId };
     if (!this.#mustRepeat) this.#expiryLookedAtMs = now;
   }
 }

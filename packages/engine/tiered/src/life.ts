@@ -1,7 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { StratigraphError, type Tier } from "@stratigraph/core";
-import { deletesUnchanged } from "@stratigraph/core/internal";
-import { checkpointKey, reservedNamespaces, type AppendRequest } from "@stratigraph/core/tier";
+import { EvictedError, StratigraphError, type Tier } from "@stratigraph/core";
+import {
+  deletesUnchanged,
+  hasKeyCheckPlaces,
+  keepsKeyChecks,
+  markedCopy,
+  ownersOf,
+} from "@stratigraph/core/internal";
+import {
+  checkpointKey,
+  reservedNamespaces,
+  type AppendRequest,
+  type KeyCheckKeeper,
+} from "@stratigraph/core/tier";
 import { archivedMark } from "./archivedMark.ts";
 
 /**
@@ -10,6 +21,11 @@ import { archivedMark } from "./archivedMark.ts";
  * copy. A life that the cold tier has and the warm tier no longer names is over.
  */
 export const lifeOf = reservedNamespaces.life;
+
+/** The check value in the warm tier that is its id. Each life that it gives to a thread begins with that, and a slash. */
+const ownerName = "archive owner";
+/** Ids that were read, by warm tier. They never change. */
+const knownOwners = new WeakMap<Tier, Set<string>>();
 
 /** What an archiver may copy, and where. */
 export interface Announced {
@@ -28,7 +44,8 @@ export interface Announced {
  * thread is marked as archived, nobody relies on its copy. So each attempt has a life of its own: an archiver doesn't complete the copy
  * that a killed one left half-way, because it may know less of what was removed.
  * @returns undefined if somebody else changed the thread or its copy meanwhile
- * @throws StratigraphError "CORRUPT" if the archive has something else under the thread's id, and nobody deleted it
+ * @throws StratigraphError "CORRUPT" if the archive has something else under the thread's id, and nobody deleted it; EvictedError if the
+ * archive was set back: what is missing there may be restored, over whatever is archived now
  */
 export async function announce(warm: Tier, cold: Tier, threadId: string): Promise<Announced | undefined> {
   // Ask the cold tier first: see `seen`.
@@ -36,18 +53,29 @@ export async function announce(warm: Tier, cold: Tier, threadId: string): Promis
   const mark = await warm.peek({ threadId, namespace: archivedMark });
   const now = await warm.peek({ threadId, namespace: lifeOf });
   if (now.revision !== mark.revision) return undefined;
-  let goesOn = mark.head !== undefined && (copy.head === undefined || copy.head === now.head);
-  if (!goesOn && (copy.head !== undefined || (await hasCheckpoints(cold, threadId)))) {
-    const isLeft = copy.head === now.head ? copy.head !== undefined : await wasDeleted(warm, threadId);
-    goesOn = !isLeft && (await sharesCheckpoint(warm, cold, threadId));
+  const isMarked = mark.head !== undefined;
+  let goesOn = isMarked;
+  const isKnown = isMarked && copy.head !== undefined && copy.head === now.head;
+  if (isKnown && copy.revision < markedCopy(mark.head)) {
+    copy = await cold.peek({ threadId, namespace: lifeOf });
+    if (copy.head !== now.head) return undefined;
+    if (copy.revision < markedCopy(mark.head)) throw await setBack(warm, cold, threadId);
+  }
+  if (!isKnown && (copy.head !== undefined || (await hasCheckpoints(cold, threadId)))) {
+    const isAsked = !isMarked && copy.head !== now.head;
+    // What an archived thread relies on isn't left of another life.
+    const isLeft = isAsked
+      ? await wasDeleted(warm, threadId, copy.head)
+      : !isMarked && copy.head !== undefined;
+    goesOn = !isLeft && (await whoseCopy(warm, cold, threadId, now.head)).whose === "own";
     if (!isLeft && !goesOn) throw foreign(warm, cold, threadId);
     // The look whether it was deleted has announced a life, so the thread changed since it was read.
-    if (goesOn && now.head === undefined) return await announce(warm, cold, threadId);
+    if (goesOn && isAsked && now.head === undefined) return await announce(warm, cold, threadId);
     if (isLeft && !(await deleteCopy(cold, threadId, copy.revision))) return undefined;
     if (isLeft) copy = await cold.peek({ threadId, namespace: lifeOf });
   }
   // Older versions archived threads without a life.
-  const life = goesOn ? (copy.head ?? now.head ?? randomUUID()) : randomUUID();
+  const life = goesOn ? (copy.head ?? now.head ?? (await newLife(warm))) : await newLife(warm);
   const revision = life === now.head ? now.revision : await begin(warm, threadId, life, now);
   return revision === undefined ? undefined : { life, revision, seen: copy.revision };
 }
@@ -59,14 +87,16 @@ async function hasCheckpoints(tier: Tier, threadId: string): Promise<boolean> {
 }
 
 /**
- * Whether an existing thread was deleted before and has begun anew. Tries an append of a writer that has seen nothing, which is refused
- * after a deletion. If it is accepted, it only announces that there may be a copy.
+ * Whether a thread was deleted before, perhaps with the life that the archive has. Tries an append of a writer that has seen nothing, which
+ * is refused after a deletion. If it is accepted, it only announces that there may be a copy.
+ * @param copy the life that the archive has
  */
-export async function wasDeleted(warm: Tier, threadId: string): Promise<boolean> {
+export async function wasDeleted(warm: Tier, threadId: string, copy: string | undefined): Promise<boolean> {
   try {
+    // Without the id of the warm tier: it may have to be compared with a life that was given before that was set back.
     await begin(warm, threadId, randomUUID(), { revision: 0 });
   } catch (error) {
-    if (StratigraphError.is(error, "THREAD_DELETED")) return true;
+    if (StratigraphError.is(error, "THREAD_DELETED")) return await mayHaveGiven(warm, copy);
     if (!StratigraphError.is(error, "CHECKPOINT_CONFLICT")) throw error;
   }
   return false;
@@ -83,8 +113,79 @@ async function sharesCheckpoint(warm: Tier, cold: Tier, threadId: string): Promi
   const { head: checkpointId } = await warm.peek({ threadId, namespace: "" });
   if (checkpointId !== undefined && archived.has(checkpointKey({ namespace: "", checkpointId }))) return true;
   for await (const { record } of warm.list({ threadId, recordsOnly: true }))
-    if (archived.has(checkpointKey(record))) return true;
+    if (
+      archived.has(checkpointKey(record)) ||
+      archived.has(checkpointKey({ ...record, checkpointId: record.parentId ?? "" }))
+    )
+      return true;
   return false;
+}
+
+async function newLife(warm: Tier): Promise<string> {
+  const [place] = await idPlaces(warm);
+  if (place === undefined) return randomUUID();
+  return `${await place.claimKeyCheck(ownerName, randomUUID().replaceAll("-", ""))}/${randomUUID()}`;
+}
+
+/** The databases of a warm tier that keep its id. Each of several has its own. */
+async function idPlaces(warm: Tier): Promise<(Tier & KeyCheckKeeper)[]> {
+  const [owner] = ownersOf(warm);
+  const tier = owner?.of ?? warm;
+  return (hasKeyCheckPlaces(tier) ? await tier.keyCheckPlaces() : [tier]).filter(keepsKeyChecks);
+}
+
+/** The id of the warm tier that gave a life. Undefined if an older version gave it. */
+function giverOf(life: string | undefined): string | undefined {
+  const end = life?.indexOf("/") ?? -1;
+  return end < 0 ? undefined : life!.slice(0, end);
+}
+
+/** Whether the warm tier gave a life that the archive has; of a life that names no giver: whether it may have. */
+export async function mayHaveGiven(warm: Tier, life: string | undefined): Promise<boolean> {
+  return (await hasGiven(warm, life)) !== false;
+}
+
+/** Whether the warm tier gave a life that the archive has. Undefined if that can't be told. */
+export async function hasGiven(warm: Tier, life: string | undefined): Promise<boolean | undefined> {
+  const giver = giverOf(life);
+  if (giver === undefined) return undefined;
+  const known = knownOwners.get(warm) ?? new Set();
+  if (known.has(giver)) return true;
+  const places = await idPlaces(warm);
+  for (const place of places) {
+    const id = (await place.keyChecks([ownerName])).get(ownerName);
+    if (id !== undefined) known.add(id);
+  }
+  knownOwners.set(warm, known);
+  return places.length === 0 ? undefined : known.has(giver);
+}
+
+/** What the archive has under a thread's id. */
+interface Copy {
+  /** Whether it is of the life that the warm tier has. */
+  readonly whose: "own" | "other" | "none";
+  /** Its life. */
+  readonly life: string | undefined;
+}
+
+/**
+ * Compares what the archive has under a thread's id with what the warm tier has. A copy without a life is of an older version, or was moved
+ * there. It and one that was archived before the warm tier was set back are known by a checkpoint that both have, or go on from.
+ * @param life the thread's life in the warm tier
+ */
+export async function whoseCopy(
+  warm: Tier,
+  cold: Tier,
+  threadId: string,
+  life: string | undefined,
+): Promise<Copy> {
+  const { head: copy } = await cold.peek({ threadId, namespace: lifeOf });
+  if (copy !== undefined && copy === life) return { whose: "own", life: copy };
+  if (copy === undefined && !(await hasCheckpoints(cold, threadId))) return { whose: "none", life: copy };
+  const [giver, other] = [giverOf(life), giverOf(copy)];
+  const differ = giver !== undefined && other !== undefined && giver !== other;
+  const isOwn = !differ && (await sharesCheckpoint(warm, cold, threadId));
+  return { whose: isOwn ? "own" : "other", life: copy };
 }
 
 /**
@@ -99,9 +200,9 @@ export async function refuseForeign(
   threadId: string,
   now: { readonly life: string | undefined; readonly isArchived: boolean },
 ): Promise<void> {
-  const { head: life } = await cold.peek({ threadId, namespace: lifeOf });
-  if (life === undefined || life === now.life || (await sharesCheckpoint(warm, cold, threadId))) return;
-  if (now.isArchived || !(await wasDeleted(warm, threadId))) throw foreign(warm, cold, threadId);
+  const { whose, life } = await whoseCopy(warm, cold, threadId, now.life);
+  if (whose !== "other") return;
+  if (now.isArchived || !(await wasDeleted(warm, threadId, life))) throw foreign(warm, cold, threadId);
 }
 
 /** The move of the life's head in the cold tier. It is refused if the copy there has another life. */
@@ -139,6 +240,11 @@ async function begin(
     seen: revision,
   });
   return appended.revision === revision + 1 ? appended.revision : undefined;
+}
+
+async function setBack(warm: Tier, cold: Tier, threadId: string): Promise<EvictedError> {
+  const { head: checkpointId = "(none)" } = await warm.peek({ threadId, namespace: "" });
+  return new EvictedError(cold.name, { threadId, namespace: "", checkpointId }, warm.name);
 }
 
 function foreign(warm: Tier, cold: Tier, threadId: string): StratigraphError {

@@ -27,7 +27,7 @@ export async function moveToArchive(
   const copy = await archiveThread(warm, cold, threadId, check);
   if (copy === undefined) return undefined;
   if (copy === "overtaken") return { checkpoints: 0, bytes: 0, done: false };
-  const revision = await markArchived(warm, threadId, copy.revision);
+  const revision = await markArchived(warm, threadId, copy.revision, copy.copiedAt);
   const done = revision !== undefined && (await stack.evict(threadId, revision));
   return { checkpoints: copy.checkpoints, bytes: copy.bytes, done };
 }

@@ -63,6 +63,7 @@ test("a thread of one part is archived with these calls", async () => {
       "list records",
       "peek",
       "peek",
+      "claimKeyCheck",
       "append",
       "strays",
       "list",

@@ -19,11 +19,11 @@ export const reservedNamespaces = {
    * it, loses a value that may be lost.
    */
   loose: "__stratigraph_loose__",
-  /** Has a head, but no checkpoint, if a part of the thread is in the archive. */
+  /** Has a head, but no checkpoint, if a part of the thread is in the archive: see `markOf`. */
   archived: "\u0001stratigraph.archived",
   /**
    * Has a head, but no checkpoint, in the owner and in the archive, once somebody began to archive the thread. The head is an id of the
-   * thread's life, made at random. What the archive has under another id was deleted.
+   * thread's life: the id of the owner, a slash, and what was made at random. What the archive has under another id was deleted.
    */
   life: "\u0001stratigraph.life",
   /**

@@ -1,7 +1,8 @@
+import { markedCopy, markOf } from "@stratigraph/core/internal";
 import { checkpointKey, reservedNamespaces, type CheckpointRecord } from "@stratigraph/core/tier";
 import type { OwnerView } from "./ownerView.ts";
 import type { Place, Storage } from "./places.ts";
-import type { Case, Remedy } from "./remedy.ts";
+import { remove, type Case, type Remedy } from "./remedy.ts";
 import type { Suspicion } from "./suspicion.ts";
 
 // An archive may have something else under a thread's id: a life of the thread that was deleted, or the thread of another database. Nothing
@@ -11,13 +12,13 @@ import type { Suspicion } from "./suspicion.ts";
 interface Life {
   /** Undefined if nobody began to archive the thread, or a version that knew no lives did. */
   readonly life: string | undefined;
-  /** Its checkpoints, and those that its heads name, by `checkpointKey`. */
+  /** Its checkpoints, their parents, and those that its heads name, by `checkpointKey`. */
   readonly keys: ReadonlySet<string>;
 }
 
 /** Whether an archive has another life of a thread than the tier that owns its heads, and no checkpoint of it. */
 function isOther(owner: Life, archive: Life): boolean {
-  if (archive.keys.size === 0 || archive.life === owner.life) return false;
+  if (archive.keys.size === 0 || (archive.life !== undefined && archive.life === owner.life)) return false;
   for (const key of archive.keys) if (owner.keys.has(key)) return false;
   return true;
 }
@@ -37,8 +38,13 @@ async function lifeIn({ tier }: Place, threadId: string): Promise<Life> {
   const keys = new Set<string>();
   const { head: checkpointId } = await tier.peek({ threadId, namespace: "" });
   if (checkpointId !== undefined) keys.add(checkpointKey({ namespace: "", checkpointId }));
-  for await (const { record } of tier.list({ threadId, recordsOnly: true })) keys.add(checkpointKey(record));
+  for await (const { record } of tier.list({ threadId, recordsOnly: true })) addTo(keys, record);
   return { life, keys };
+}
+
+function addTo(keys: Set<string>, { namespace, checkpointId, parentId }: Omit<Linked, "lostTo">): void {
+  keys.add(checkpointKey({ namespace, checkpointId }));
+  if (parentId !== undefined) keys.add(checkpointKey({ namespace, checkpointId: parentId }));
 }
 
 /** As {@link ownersOf}, by what was seen. */
@@ -47,7 +53,8 @@ export function isOtherLife(main: OwnerView, archive: OwnerView): boolean {
 }
 
 function seenLife({ scan, inspection }: OwnerView): Life {
-  const keys = new Set(scan.seen.keys());
+  const keys = new Set<string>();
+  for (const seen of scan.seen.values()) addTo(keys, seen);
   const heads = inspection?.heads ?? scan.heads;
   const checkpointId = heads.get("");
   if (checkpointId !== undefined) keys.add(checkpointKey({ namespace: "", checkpointId }));
@@ -160,6 +167,25 @@ export function* strangers([main, ...archives]: readonly OwnerView[]): Generator
   const heads = main?.inspection?.heads ?? main?.scan.heads;
   if (heads?.has(reservedNamespaces.archived) !== true) return;
   const { place, scan } = main!;
+  const older = archives.find(
+    ({ inspection }) =>
+      inspection?.heads.has(reservedNamespaces.life) === true &&
+      inspection.heads.get(reservedNamespaces.life) === heads.get(reservedNamespaces.life) &&
+      inspection.revision < markedCopy(heads.get(reservedNamespaces.archived)),
+  );
+  if (older !== undefined) {
+    yield {
+      kind: "gap",
+      severity: "error",
+      part: "thread",
+      place,
+      namespace: "",
+      involved: [],
+      concerns: 1,
+      meaning: `Tier ${older.place.name} has an older copy of this thread than the one that was archived: it was restored from an older backup. ${olderAdvice}`,
+    };
+    return;
+  }
   // Pruning keeps a checkpoint with a waiting interrupt without those after it.
   const archive = archives.flatMap(({ scan: { seen } }) =>
     [...seen.values()].filter(({ interrupted }) => !interrupted),
@@ -179,6 +205,21 @@ export function* strangers([main, ...archives]: readonly OwnerView[]): Generator
     checkpointId,
     involved: [{ threadId, namespace: "", checkpointId }],
     concerns: all.length,
+  };
+}
+
+const olderAdvice =
+  "Lists, copies and archiving are refused (EVICTED), so that no shorter history is taken for the whole one. Restore what was written to it after that backup, and verify again.";
+
+/** Takes an older copy in the archive for what was archived. */
+export async function acceptOlder({ storage, threadId }: Case): Promise<Remedy> {
+  const [main, ...archives] = await ownersOf(storage, threadId);
+  const namespace = reservedNamespaces.archived;
+  const copies = await Promise.all(archives.map(({ tier }) => tier.peek({ threadId, namespace })));
+  const to = markOf("set back", Math.max(...copies.map(({ revision }) => revision)));
+  return {
+    does: "Take what the archive has for all of it, and give up what is missing there. Nothing is removed.",
+    apply: (revision) => remove(main!, { threadId, revision, heads: [{ namespace, to }] }),
   };
 }
 

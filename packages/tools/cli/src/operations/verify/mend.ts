@@ -10,7 +10,14 @@ import { cutBack } from "./cutBack.ts";
 import { dropCopy, dropDeleted, dropOrphanBlob, dropStray, pruneSide } from "./drop.ts";
 import { goodCopies, storedIn, type GoodCopy } from "./goodCopies.ts";
 import { addressOf, isOvertaken, isWhole, remove, type Case, type Remedy } from "./remedy.ts";
-import { markStrangers, otherLifeAdvice, ownersOf, takeBackAdvice, whyNotWhole } from "./lives.ts";
+import {
+  acceptOlder,
+  markStrangers,
+  otherLifeAdvice,
+  ownersOf,
+  takeBackAdvice,
+  whyNotWhole,
+} from "./lives.ts";
 import { rethrowUnlessDamage } from "./suspicion.ts";
 
 /** Decides what to do about a finding. Reads, and changes nothing. */
@@ -38,6 +45,7 @@ export async function remedyFor(found: Case): Promise<Remedy> {
       return part === "writes" ? dropStray(found) : dropOrphanBlob(found);
     case "gap":
       if (part === "writes") return { impossible: writesAdvice };
+      if (part === "thread") return await acceptOlder(found);
       return (
         (await putBack(found)) ?? {
           impossible: found.suspicion.channel === undefined ? gapAdvice : neededAdvice,

@@ -29,6 +29,18 @@ async function say(saver: BaseCheckpointSaver, text: string, kind: Kind = "plain
   return (await graph.invoke({ log: [text] }, { configurable: { thread_id: "ada" } })).log;
 }
 
+/** The states of the thread, newest first. */
+async function history(saver: BaseCheckpointSaver): Promise<unknown[]> {
+  const graph = new StateGraph(plain)
+    .addNode("answer", () => ({}))
+    .addEdge(START, "answer")
+    .compile({ checkpointer: saver });
+  const states = [];
+  for await (const { values } of graph.getStateHistory({ configurable: { thread_id: "ada" } }))
+    states.push(values);
+  return states;
+}
+
 const root = { threadId: "ada", namespace: "" };
 const input = { thread: ["ada"] };
 const everything = { apply: true, prune: true };
@@ -281,8 +293,84 @@ test("an archive that was set back to an older backup: the head is set back to w
   await ran("archive", input, open());
   await cold.setBack(mark);
   await expect(say(open(), "three")).rejects.toMatchObject({ code: "EVICTED" });
-  expect((await mended(open())).outcomes).toEqual(["done"]);
+  const { found, outcomes } = await mended(open());
+  expect([found, outcomes]).toEqual([
+    ["wrong-head error head", "gap error thread"],
+    ["done", "done"],
+  ]);
   expect(await say(open(), "again")).toEqual(["one", "1 read", "again", "3 read"]);
+  expect(await mended(open())).toMatchObject(untouched);
+  await ran("archive", input, open());
+  expect((await warm.read(root)).checkpoint).toBeUndefined();
+  expect(await history(open())).toHaveLength(6);
+  expect(await mended(open())).toMatchObject(untouched);
+});
+
+test("an archive that was set back under a thread that is in use again: its own newest turns aren't called another's", async () => {
+  const [warm, cold] = [new MemoryTier(), setBackTier()];
+  const open = (): TieredSaver => new TieredSaver({ warm, cold });
+  await say(open(), "one");
+  await ran("archive", input, open());
+  const { mark } = cold;
+  await say(open(), "two");
+  await ran("archive", input, open());
+  await say(open(), "three");
+  const whole = cold.mark;
+  await cold.setBack(mark);
+  await expect(history(open())).rejects.toMatchObject({ code: "EVICTED" });
+  await expect(ran("archive", input, open())).resolves.toMatchObject({
+    output: { items: [{ error: expect.stringContaining("restored from an older backup") }] },
+  });
+  const head = await headOf(warm);
+  const { findings } = await verified(open().tier);
+  expect(findings.map(({ kind, severity, part }) => `${kind} ${severity} ${part}`)).toEqual([
+    "gap error thread",
+  ]);
+  expect(findings[0]!.meaning).toContain("it was restored from an older backup");
+  expect(whole).toBeGreaterThan(mark);
+  // If it is lost for good.
+  expect((await mended(open())).outcomes).toEqual(["done"]);
+  expect(await headOf(warm)).toBe(head);
+  expect(await say(open(), "four")).toEqual([
+    "one",
+    "1 read",
+    "two",
+    "3 read",
+    "three",
+    "5 read",
+    "four",
+    "7 read",
+  ]);
+  await ran("archive", input, open());
+  expect((await warm.read(root)).checkpoint).toBeUndefined();
+  expect(await say(open(), "five")).toHaveLength(10);
+});
+
+test("a thread that is in use again, with a wrong archive: moves, exports and imports take nothing from it", async () => {
+  const [{ warm, cold }, bob] = [await archived("alice"), await archived("bob")];
+  await say(new TieredSaver({ warm, cold }), "alice3");
+  const before = [await held(warm), await held(bob.cold)];
+  const wrong = (): TieredSaver => new TieredSaver({ warm, cold: bob.cold });
+  const target = new TierSaver(new MemoryTier());
+  const evicted = { code: "EVICTED" };
+  for (const [from, to] of [
+    [wrong(), target],
+    [new TieredSaver(bob), wrong()],
+  ] as const) {
+    const { differences, checkpoints } = await moveThreads(from, to);
+    expect(differences).toMatchObject([{ what: expect.stringContaining("It may be the wrong archive") }]);
+    expect(checkpoints).toBe(0);
+  }
+  await expect(ran("fork", { at: "ada", to: "theirs" }, wrong())).rejects.toMatchObject(evicted);
+  await expect(ran("history", { thread: "ada" }, wrong())).rejects.toMatchObject(evicted);
+  await expect(history(wrong())).rejects.toMatchObject(evicted);
+  await expect(wrong().deleteForRuns(["unknown"])).resolves.toBeUndefined();
+  expect((await target.listThreads()).threads).toEqual([]);
+  expect((await warm.peek({ threadId: "theirs", namespace: "" })).head).toBeUndefined();
+  expect([await held(warm), await held(bob.cold)]).toEqual(before);
+  const { outcomes } = await mended(wrong());
+  expect(outcomes.every((outcome) => outcome === "impossible")).toBe(true);
+  expect([await held(warm), await held(bob.cold)]).toEqual(before);
 });
 
 test("a head that was set to an older checkpoint stays while the archive isn't open", async () => {
