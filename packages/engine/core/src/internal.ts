@@ -58,7 +58,12 @@ export { CheckpointCoder, type EncodedCheckpoint, type Manifest } from "./encode
 export { codecTags, pack, unpack } from "./codec/index.ts";
 export { loadZstd } from "./codec/loadZstd.ts";
 export type { Zstd } from "./codec/zstd.ts";
-export { isArchivedElsewhere, refuseEvicted } from "./operations/archivedElsewhere.ts";
+export {
+  headlessOrEvicted,
+  isArchivedElsewhere,
+  refuseEvicted,
+  refusePart,
+} from "./operations/archivedElsewhere.ts";
 export { decodeCursor, encodeCursor } from "./operations/cursor.ts";
 export { batchDigest, currentWrites } from "./operations/currentWrites.ts";
 export {
@@ -82,6 +87,7 @@ export { settledHead } from "./operations/settledHead.ts";
 export { timeOfId } from "./contract/timeOfId.ts";
 export { headlessError } from "./contract/errors.ts";
 export { beginsThread, isHeadless } from "./contract/headRules.ts";
+export { isRootedMark, rootedMark } from "./contract/reservedNamespaces.ts";
 export { wasArchived, withoutBytes } from "./operations/withoutBytes.ts";
 export { straysOf } from "./operations/straysOf.ts";
 export { isThreadInfo } from "./operations/listThreads.ts";

@@ -1,7 +1,14 @@
 // long file: what the archive adds to each method of a stack, best read together
 import { randomUUID } from "node:crypto";
 import { CorruptionError, EvictedError, StratigraphError, type Tier } from "@stratigraph/core";
-import { isArchiveSource, keepsLeases, looksOnly, remembering, trace } from "@stratigraph/core/internal";
+import {
+  isArchiveSource,
+  isRootedMark,
+  keepsLeases,
+  looksOnly,
+  remembering,
+  trace,
+} from "@stratigraph/core/internal";
 import {
   addressKey,
   blobClosure,
@@ -23,7 +30,7 @@ import {
   type ThreadState,
 } from "@stratigraph/core/tier";
 import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
-import { archivedMark } from "./archivedMark.ts";
+import { archivedMark, markFrom } from "./archivedMark.ts";
 import { isOvertaken, lifeOf, refuseForeign } from "./life.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
 import { lookedThrough } from "./dueDeletions.ts";
@@ -525,7 +532,7 @@ export class Archive {
           // Each restore gives the mark a value of its own, so that of two simultaneous restores one is refused.
           {
             namespace: archivedMark,
-            to: `restored by ${randomUUID()}`,
+            to: markFrom(`restored by ${randomUUID()}`, isRootedMark(mark.head)),
             expected: mark.head === undefined ? [] : [mark.head],
           },
         ],

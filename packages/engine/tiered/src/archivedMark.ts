@@ -1,4 +1,5 @@
 import type { Tier } from "@stratigraph/core";
+import { isRootedMark, rootedMark } from "@stratigraph/core/internal";
 import { reservedNamespaces, type RemoveRequest } from "@stratigraph/core/tier";
 
 /**
@@ -17,17 +18,24 @@ export async function markArchived(
   revision: number,
 ): Promise<number | undefined> {
   const { head, revision: now } = await warm.peek({ threadId, namespace: archivedMark });
-  if (now !== revision) return undefined;
-  if (head !== undefined) return revision;
+  const root = await warm.peek({ threadId, namespace: "" });
+  if (now !== revision || root.revision !== revision) return undefined;
+  const isRooted = root.head !== undefined;
+  if (head !== undefined && (isRootedMark(head) || !isRooted)) return revision;
   const appended = await warm.append({
     threadId,
     records: [],
     blobs: [],
-    heads: [{ namespace: archivedMark, to: "archived", expected: "any" }],
+    heads: [{ namespace: archivedMark, to: markFrom("archived", isRooted), expected: "any" }],
     onConflict: "refuse",
     seen: revision,
   });
   return appended.revision === revision + 1 ? appended.revision : undefined;
+}
+
+/** A value of the mark: whoever finds no head of the root later learns from it whether there was one. */
+export function markFrom(what: string, isRooted: boolean): string {
+  return isRooted ? `${rootedMark}${what}` : what;
 }
 
 /** The same request; if it removes the thread's last root checkpoint, it also removes the mark. */

@@ -19,7 +19,7 @@ export const reservedNamespaces = {
    * it, loses a value that may be lost.
    */
   loose: "__stratigraph_loose__",
-  /** Has a head, but no checkpoint, if a part of the thread is in the archive. */
+  /** Has a head, but no checkpoint, if a part of the thread is in the archive. See {@link isRootedMark}. */
   archived: "\u0001stratigraph.archived",
   /**
    * Has a head, but no checkpoint, in the owner and in the archive, once somebody began to archive the thread. The head is an id of the
@@ -31,6 +31,14 @@ export const reservedNamespaces = {
    */
   copy: "\u0001stratigraph.copy",
 } as const;
+
+/** How the mark of an archived thread begins if the thread's root had a head: a thread may have calls or events alone. */
+export const rootedMark = "root: ";
+
+/** Whether the mark of an archived thread says that the thread's root had a head. */
+export function isRootedMark(mark: string | undefined): boolean {
+  return mark?.startsWith(rootedMark) === true;
+}
 
 /** Whether a namespace is one of {@link reservedNamespaces}, or begins like one: later versions may reserve more. */
 export function isReserved(namespace: string): boolean {
