@@ -244,7 +244,7 @@ test("one archived thread doesn't end an import: the others come, and it is name
 
 test("a search finds archived threads by their tags, and no others", async () => {
   const { alone, stack } = await archived();
-  await threadsOf(stack).set("other", { kind: "put", metadata: { user: "bob" } });
+  await threadsOf(stack).set("other", { kind: "put", metadata: { user: "bob", graph_id: "h" } });
   await chat(stack).invoke(
     { messages: [human("one")] },
     { configurable: { thread_id: "other", user: "bob" } },
@@ -254,6 +254,11 @@ test("a search finds archived threads by their tags, and no others", async () =>
   expect(found).toMatchObject([
     { thread: { thread_id: "other", metadata: { user: "bob", "stratigraph:archived": true } }, total: 1 },
   ]);
+  // Of another graph.
+  const ofGraph = await drained(threadsOf(alone).search({ ...search, metadata: { graph_id: "g" } }));
+  expect(JSON.stringify(ofGraph)).not.toContain('"other"');
+  const byMetadata = drained(threadsOf(alone).search({ ...search, metadata: { color: "blue" } }));
+  await expect(byMetadata).rejects.toMatchObject({ code: "EVICTED" });
 });
 
 test("a thread of which only a subgraph was restored isn't begun anew over a lost head", async () => {
