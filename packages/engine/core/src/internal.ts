@@ -52,14 +52,19 @@ export {
 } from "./contract/checkOptions.ts";
 export { unknownParameter } from "./contract/unknownParameter.ts";
 export { onDeletedRuns } from "./operations/deletedRuns.ts";
-export { markedCopy, markOf } from "./contract/copyMark.ts";
+export { isRootedMark, markedCopy, markOf } from "./contract/copyMark.ts";
 export { lookOnly, looksOnly } from "./contract/lookOnly.ts";
 export { livenessOf, thisProcess, type ProcessName } from "./contract/processName.ts";
 export { CheckpointCoder, type EncodedCheckpoint, type Manifest } from "./encode/checkpointCoder.ts";
 export { codecTags, pack, unpack } from "./codec/index.ts";
 export { loadZstd } from "./codec/loadZstd.ts";
 export type { Zstd } from "./codec/zstd.ts";
-export { isArchivedElsewhere, refuseEvicted } from "./operations/archivedElsewhere.ts";
+export {
+  headlessOrEvicted,
+  isArchivedElsewhere,
+  refuseEvicted,
+  refusePart,
+} from "./operations/archivedElsewhere.ts";
 export { decodeCursor, encodeCursor } from "./operations/cursor.ts";
 export { batchDigest, currentWrites } from "./operations/currentWrites.ts";
 export {

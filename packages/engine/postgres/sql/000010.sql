@@ -2,13 +2,17 @@
 -- without a head, or begins a thread, looks at its checkpoints in the same statement.
 
 -- Whether a head was lost. live says that the thread has had one, so an import under way, whose heads come last, has lost none,
--- nor has a copy in parts, which is marked (reservedNamespaces.copy). Of other
+-- nor has a copy in parts, which is marked (reservedNamespaces.copy). Of an archived thread, whose checkpoints may all be elsewhere, the
+-- mark tells (isRootedMark). Of other
 -- namespaces than the root it looks only at what was made since the root's head, the newest 256 of it: a run reads those of its step.
 create function :schema.headless_1(p_thread bigint, p_ns bytea) returns boolean language plpgsql stable as $$
 begin
   if not exists (select from :schema.threads t where t.thread = p_thread and t.live) then return false; end if;
   if p_ns = '' then
-    return exists (select from :schema.checkpoints c where c.thread = p_thread and c.ns = '' and c.lost_to is null)
+    return (exists (select from :schema.checkpoints c where c.thread = p_thread and c.ns = '' and c.lost_to is null)
+            or exists (select from :schema.heads h
+                        where h.thread = p_thread and h.ns = '\x020173747261746967726170682e6172636869766564'
+                          and substring(h.id for 7) = '\x02726f6f743a20'))
        and not exists (select from :schema.heads h where h.thread = p_thread and h.ns = '\x020173747261746967726170682e636f7079');
   end if;
   return exists (

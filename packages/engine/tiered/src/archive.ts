@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { CorruptionError, EvictedError, StratigraphError, type Tier } from "@stratigraph/core";
 import {
   isArchiveSource,
+  isRootedMark,
   keepsLeases,
   looksOnly,
   markedCopy,
@@ -608,7 +609,7 @@ export class Archive {
           // Each restore gives the mark a value of its own, so that of two simultaneous restores one is refused.
           {
             namespace: archivedMark,
-            to: markOf(`restored by ${randomUUID()}`, markedCopy(mark.head)),
+            to: markOf(`restored by ${randomUUID()}`, markedCopy(mark.head), isRootedMark(mark.head)),
             expected: mark.head === undefined ? [] : [mark.head],
           },
         ],

@@ -1,5 +1,5 @@
 import type { Tier } from "@stratigraph/core";
-import { markedCopy, markOf } from "@stratigraph/core/internal";
+import { isRootedMark, markedCopy, markOf } from "@stratigraph/core/internal";
 import { reservedNamespaces, type RemoveRequest } from "@stratigraph/core/tier";
 
 /**
@@ -20,13 +20,16 @@ export async function markArchived(
   copy: number,
 ): Promise<number | undefined> {
   const { head, revision: now } = await warm.peek({ threadId, namespace: archivedMark });
-  if (now !== revision) return undefined;
-  if (head !== undefined && markedCopy(head) === copy) return revision;
+  const root = await warm.peek({ threadId, namespace: "" });
+  if (now !== revision || root.revision !== revision) return undefined;
+  const isRooted = root.head !== undefined;
+  const isKnown = isRootedMark(head) || !isRooted;
+  if (head !== undefined && markedCopy(head) === copy && isKnown) return revision;
   const appended = await warm.append({
     threadId,
     records: [],
     blobs: [],
-    heads: [{ namespace: archivedMark, to: markOf("archived", copy), expected: "any" }],
+    heads: [{ namespace: archivedMark, to: markOf("archived", copy, isRooted), expected: "any" }],
     onConflict: "refuse",
     seen: revision,
   });

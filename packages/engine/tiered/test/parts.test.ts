@@ -68,6 +68,7 @@ test("a thread of one part is archived with these calls", async () => {
       "strays",
       "list",
       "peek",
+      "peek",
       "append",
     ],
     "evict",

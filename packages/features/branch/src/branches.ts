@@ -1,5 +1,5 @@
 import type { TierSaver } from "@stratigraph/core";
-import { metadataTerms } from "@stratigraph/core/internal";
+import { metadataTerms, refusePart } from "@stratigraph/core/internal";
 import { checkThread } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import type { ThreadRef } from "./readPoint.ts";
@@ -21,7 +21,7 @@ export interface Branch {
 /**
  * All branches of a thread's root namespace: first the main line, then side branches (from time travel, `updateState` on an old
  * checkpoint, or lost races), newest first, and then the threads forked from it. Archived forks may be missing.
- * @throws InvalidOptionError, InvalidAddressError, CorruptionError
+ * @throws EvictedError if a part of the thread is in an archive that isn't open; InvalidOptionError, InvalidAddressError, CorruptionError
  */
 export async function branches(saver: TierSaver, thread: ThreadRef): Promise<Branch[]> {
   checkSaver("branches", saver);
@@ -34,6 +34,7 @@ export async function branchesOf(saver: TierSaver, threadId: string): Promise<Br
   const records = new Map<string, { parentId: string | undefined; lostTo: string | undefined }>();
   for await (const { record } of saver.tier.list({ threadId, namespace: "", recordsOnly: true }))
     records.set(record.checkpointId, { parentId: record.parentId, lostTo: record.lostTo });
+  await refusePart(saver.tier, { threadId });
   const taken = new Set<string>();
   const parents = new Set([...records.values()].map(({ parentId }) => parentId));
   const tips = [...records.keys()].filter((id) => id !== head && !parents.has(id));

@@ -1,6 +1,6 @@
 import { ERROR, TASKS } from "@langchain/langgraph-checkpoint";
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
-import { ancestorsFrom, taskStates } from "@stratigraph/core/internal";
+import { ancestorsFrom, refusePart, taskStates } from "@stratigraph/core/internal";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
 import { isMessage, jsonValue } from "./plainValue.ts";
@@ -79,6 +79,8 @@ async function pathOf(saver: TierSaver, point: Point): Promise<Path> {
     records.push(record);
     if (record.checkpointId === from?.checkpointId) return { read, records, origin: from.checkpointId };
   }
+  // The path ends here, or what came before is elsewhere.
+  if (records.at(-1)?.parentId !== undefined) await refusePart(saver.tier, read.at);
   return { read, records, origin: undefined };
 }
 

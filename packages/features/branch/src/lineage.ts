@@ -7,7 +7,7 @@ import { readReflog, type Origin } from "./reflog.ts";
 /**
  * Where a thread comes from: first its own origin, then the origin of the thread it was forked from, and so on. Empty if the thread
  * isn't a fork. The thread itself stores its lineage, so pruning, archiving or deleting the other threads doesn't matter.
- * @throws InvalidOptionError, InvalidAddressError, CorruptionError
+ * @throws EvictedError, InvalidOptionError, InvalidAddressError, CorruptionError
  */
 export async function lineage(saver: TierSaver, thread: ThreadRef): Promise<readonly Origin[]> {
   checkSaver("lineage", saver);

@@ -32,7 +32,7 @@ export interface Log {
 
 /**
  * A thread's history as a tree, with side branches, merges, and the checkpoints from which other threads were forked.
- * @throws InvalidOptionError, InvalidAddressError, CorruptionError
+ * @throws EvictedError if a part of the thread is in an archive that isn't open; InvalidOptionError, InvalidAddressError, CorruptionError
  */
 export async function log(saver: TierSaver, thread: ThreadRef): Promise<Log> {
   checkSaver("log", saver);

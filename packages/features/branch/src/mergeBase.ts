@@ -1,4 +1,5 @@
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
+import { refusePart } from "@stratigraph/core/internal";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import { History } from "./history.ts";
@@ -19,7 +20,7 @@ export interface MergeBase {
 /**
  * Finds the nearest checkpoint from which two points both descend, across forks of forks, merges, and side branches of one thread.
  * Undefined if there is none. A thread id stands for the thread's head.
- * @throws NotFoundError if a point doesn't exist; InvalidOptionError, InvalidAddressError
+ * @throws NotFoundError if a point doesn't exist; EvictedError if it may be in an archive that isn't open; InvalidOptionError, InvalidAddressError
  */
 export async function mergeBase(
   saver: TierSaver,
@@ -60,6 +61,7 @@ export async function findMergeBase(
     const found = nearestCommon(history, a.checkpointId, b.checkpointId);
     if (found !== undefined) return found;
   }
+  for (const threadId of threads) await refusePart(saver.tier, { threadId });
   return undefined;
 }
 

@@ -1,7 +1,8 @@
 import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
 import {
-  headlessError,
+  headlessOrEvicted,
+  refusePart,
   RunsUnderWay,
   settledHead,
   validId,
@@ -49,10 +50,12 @@ export async function readPoint(saver: TierSaver, point: Point): Promise<ReadPoi
     const checkpointId = wanted ?? reading.head;
     if (reading.checkpoint === undefined && checkpointId !== undefined && checkpointId === reading.head)
       throw await withoutBytes(saver.tier, { threadId, namespace, checkpointId });
-    if (checkpointId === undefined && reading.headless === true) throw headlessError({ threadId, namespace });
+    if (checkpointId === undefined && reading.headless === true)
+      throw await headlessOrEvicted(saver.tier, { threadId, namespace });
     return reading;
   });
   if (checkpoint === undefined) {
+    await refusePart(saver.tier, { threadId, namespace, checkpointId: wanted });
     const where = `Thread ${JSON.stringify(threadId)}${namespace === "" ? "" : `, namespace ${JSON.stringify(namespace)}`}`;
     const what = wanted === undefined ? "has no checkpoints" : `has no checkpoint ${wanted}`;
     throw new NotFoundError(`${where} ${what}. Look it up with listThreads() or log().`, {

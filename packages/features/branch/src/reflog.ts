@@ -1,6 +1,6 @@
 import { uuid6, type Checkpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import type { TierSaver } from "@stratigraph/core";
-import type { AlsoMoved } from "@stratigraph/core/internal";
+import { withoutBytes, type AlsoMoved } from "@stratigraph/core/internal";
 import {
   reservedNamespaces,
   type Address,
@@ -67,10 +67,12 @@ export interface ReflogAppend {
   readonly head: HeadMove;
 }
 
-/** Reads a thread's reflog. It is empty if the thread has none. */
+/** Reads a thread's reflog. It is empty if the thread has none. @throws EvictedError, CorruptionError */
 export async function readReflog(saver: TierSaver, threadId: string): Promise<ReadReflog> {
   const { checkpoint, head } = await saver.tier.read({ threadId, namespace: reflogNamespace });
-  if (checkpoint === undefined) return { lineage: [], moves: [], checkpointId: head };
+  if (checkpoint === undefined && head !== undefined)
+    throw await withoutBytes(saver.tier, { threadId, namespace: reflogNamespace, checkpointId: head });
+  if (checkpoint === undefined) return { lineage: [], moves: [], checkpointId: undefined };
   const body = await saver.coder.decodeBody(checkpoint.record);
   const { channel_values } = await saver.coder.checkpoint(checkpoint, body, {});
   const { lineage, moves } = channel_values[channel] as Reflog;

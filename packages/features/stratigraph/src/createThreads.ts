@@ -1,3 +1,4 @@
+// long file: what a thread of the API is, how it is found and changed, best read together
 import { isSaver } from "@stratigraph/branch/internal";
 import {
   EvictedError,
@@ -10,6 +11,8 @@ import {
   checkOptions,
   decodeThreadRecord,
   encodeThreadRecord,
+  headlessOrEvicted,
+  isArchivedElsewhere,
   kindOf,
   matches,
   tagsThreads,
@@ -57,7 +60,11 @@ export interface Threads {
   ): Promise<StoredThread>;
   /** Deletes a thread with all its checkpoints. An unknown one is no error. */
   delete(id: string): Promise<void>;
-  /** The threads of one page, each with the number of all that were found. */
+  /**
+   * The threads of one page, each with the number of all that were found. A thread whose metadata is in an archive that isn't open has
+   * `"stratigraph:archived": true` there.
+   * @throws EvictedError if there is such a thread, and its tags don't tell whether it is looked for
+   */
   search(options: ThreadSearch): AsyncGenerator<{ thread: StoredThread; total: number }>;
 }
 
@@ -71,6 +78,9 @@ export interface CreateThreadsOptions {
 }
 
 const namespace = reservedNamespaces.thread;
+
+/** What a search shows of a thread whose metadata is in an archive that isn't open. */
+const archivedKey = "stratigraph:archived";
 
 /** Metadata that threads are tagged with, besides what the checkpointer's option `threadTags` names. */
 const alwaysTags = ["graph_id"];
@@ -205,6 +215,7 @@ class SavedThreads implements Threads {
     ]);
     if (head !== undefined && checkpoint === undefined)
       throw new EvictedError(tier.name, { threadId, namespace, checkpointId: head });
+    if (root.headless === true) throw await headlessOrEvicted(tier, { threadId, namespace: "" });
     const record = checkpoint?.record;
     const known = record === undefined ? undefined : await decodeThreadRecord(coder, record);
     return { record, known, revision, isThere: record !== undefined || root.head !== undefined };
@@ -221,12 +232,16 @@ class SavedThreads implements Threads {
       const { threadId, head, writtenAtMs } = info;
       const one = async (): Promise<StoredThread | undefined> => {
         const known = all === undefined ? await this.#recordOf(threadId) : all.get(threadId);
-        if (known === undefined && head === undefined) return undefined;
+        const archived =
+          known === undefined && info.evicted ? await this.#archived(threadId, filter) : undefined;
+        if (archived === false || (known === undefined && archived === undefined && head === undefined))
+          return undefined;
         // What a tier tells may be exact to the minute; the id of the head to the millisecond.
         const updated = new Date(
           Math.max(writtenAtMs, timeOfId(head ?? "") ?? 0, known?.changedAtMs ?? 0),
         ).toISOString();
         const shown = { created_at: updated, ...this.#shown(threadId, known), updated_at: updated };
+        if (archived !== undefined) return { ...shown, metadata: archived };
         return matches(shown.metadata, filter) ? shown : undefined;
       };
       reading.push(one());
@@ -235,6 +250,28 @@ class SavedThreads implements Threads {
       reading = [];
     }
     for (const thread of await Promise.all(reading)) if (thread !== undefined) yield thread;
+  }
+
+  /**
+   * What is shown as the metadata of a thread whose own is in an archive that isn't open; undefined if it isn't. False if the thread doesn't
+   * have the tags that the filter asks for.
+   * @throws EvictedError if tags don't tell whether the filter fits
+   */
+  async #archived(
+    threadId: string,
+    filter: ThreadMetadata,
+  ): Promise<Record<string, unknown> | false | undefined> {
+    const { tier } = this.#saver;
+    const { head: checkpointId } = await tier.peek({ threadId, namespace });
+    if (checkpointId === undefined || !(await isArchivedElsewhere(tier, threadId))) return undefined;
+    const asked = await this.#saver.tagsIn(filter, alwaysTags);
+    if (asked.length < Object.keys(filter).length)
+      throw new EvictedError(tier.name, { threadId, namespace, checkpointId });
+    const has = tagsThreads(tier) ? await tier.threadTags(threadId) : [];
+    const isTagged = asked.every((tag) =>
+      has.some(({ key, value }) => key === tag.key && value === tag.value),
+    );
+    return isTagged && { ...filter, [archivedKey]: true };
   }
 
   async #recordOf(threadId: string): Promise<ThreadRecord | undefined> {

@@ -227,7 +227,7 @@ export function lostHeadError(
 
 /**
  * The thread was archived, and its bytes are missing: the tier dropped them, or the archive that should hold them doesn't. `data`: tier (the
- * one that lacks them), threadId, namespace, checkpointId; restoreOn "never" if only that keeps the thread from being continued.
+ * one that lacks them), threadId, namespace, checkpointId if one was asked for; restoreOn "never" if only that keeps the thread from being continued.
  */
 export class EvictedError extends StratigraphError {
   /**
@@ -236,7 +236,7 @@ export class EvictedError extends StratigraphError {
    */
   constructor(
     tier: string,
-    at: { threadId: string; namespace: string; checkpointId: string },
+    at: { threadId: string; namespace: string; checkpointId?: string | undefined },
     owner?: string,
     sealed = false,
   ) {
@@ -248,7 +248,7 @@ export class EvictedError extends StratigraphError {
             `Nothing was changed, and no node ran. Restore the thread first ("stratigraph restore"), or open the stack with restoreOn: ` +
             `"read" or "write".`
         : owner === undefined
-          ? `${where} checkpoint ${at.checkpointId} is not in tier ${tier}: the thread was archived to a cold tier. Open the thread through a ` +
+          ? `${where} ${at.checkpointId === undefined ? "checkpoints are" : `checkpoint ${at.checkpointId} is`} not in tier ${tier}: the thread was archived to a cold tier. Open the thread through a ` +
             `TieredSaver that has that tier, or restore it first.`
           : `${where} tier ${owner} says that checkpoints up to ${at.checkpointId} were archived, and the archive (tier ${tier}) doesn't have ` +
             `them. It may be the wrong archive, or one that was restored from an older backup. Configure the right archive, ` +

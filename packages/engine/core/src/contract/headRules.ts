@@ -1,6 +1,7 @@
 import { conflictOf, neededBlobs } from "./appendRules.ts";
 import { headlessError, StaleReadError, ThreadDeletedError } from "./errors.ts";
 import { checkpointKey } from "./keys.ts";
+import { isRootedMark } from "./copyMark.ts";
 import { reservedNamespaces } from "./reservedNamespaces.ts";
 import type { AppendRequest, AppendWritesRequest, BlobHash, CheckpointRecord, HeadMove } from "./tier.ts";
 
@@ -26,10 +27,11 @@ export interface HeadsAndRecords {
 
 /**
  * Whether the head of a thread's root namespace was lost: see `ThreadState.headless`. A thread without any head hasn't begun, nor has a
- * copy in parts.
+ * copy in parts. The checkpoints of an archived thread may all be elsewhere; its mark says whether it had a head.
  */
 export function isHeadless({ heads, records }: HeadsAndRecords): boolean {
   if (heads.size === 0 || heads.has("") || heads.has(reservedNamespaces.copy)) return false;
+  if (isRootedMark(heads.get(reservedNamespaces.archived))) return true;
   for (const { namespace, lostTo } of records.values())
     if (namespace === "" && lostTo === undefined) return true;
   return false;

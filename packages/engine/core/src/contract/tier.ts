@@ -79,8 +79,9 @@ export interface ThreadState {
   /** Id of the newest checkpoint of the namespace; absent if there is none. */
   readonly head?: string | undefined;
   /**
-   * The namespace has no head, but a head was lost: the thread has begun, and there are checkpoints of the namespace's main line. What an
-   * import under way brought doesn't count. Of subgraphs, a tier may look only at the newest checkpoints.
+   * The namespace has no head, but a head was lost: the thread has begun, and there are checkpoints of the namespace's main line, or the
+   * mark of an archived thread says that its root had a head. What an import under way brought doesn't count. Of subgraphs, a tier may look
+   * only at the newest checkpoints.
    */
   readonly headless?: boolean | undefined;
   /** Set by a {@link CopyKeeper} if the head and its pending writes are a copy that may still be trusted. */

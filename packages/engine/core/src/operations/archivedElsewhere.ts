@@ -1,13 +1,61 @@
-import { EvictedError } from "../contract/errors.ts";
+import { EvictedError, headlessError, type StratigraphError } from "../contract/errors.ts";
 import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
-import type { Tier } from "../contract/tier.ts";
+import type { ListQuery, Namespace, Tier } from "../contract/tier.ts";
 import { layersOf } from "./holding.ts";
 import { withoutBytes } from "./withoutBytes.ts";
 
 /** Whether a part of a thread is in an archive that isn't open here. One small query, or none if an archive is open. */
 export async function isArchivedElsewhere(tier: Tier, threadId: string): Promise<boolean> {
-  if (layersOf(tier).some(({ role }) => role === "cold")) return false;
+  if (hasArchive(tier)) return false;
   return (await tier.peek({ threadId, namespace: reservedNamespaces.archived })).head !== undefined;
+}
+
+/**
+ * Refuses to take what is here of a thread for all of it.
+ * @param at the namespace, or the checkpoint that isn't here
+ * @throws EvictedError if a part of the thread is in an archive that isn't open
+ */
+export async function refusePart(
+  tier: Tier,
+  at: {
+    readonly threadId: string;
+    readonly namespace?: string | undefined;
+    readonly checkpointId?: string | undefined;
+  },
+): Promise<void> {
+  if (await isArchivedElsewhere(tier, at.threadId))
+    throw new EvictedError(tier.name, { ...at, namespace: at.namespace ?? "" });
+}
+
+/**
+ * Refuses to take a list of checkpoints that has ended for all of them.
+ * @throws EvictedError if others are in an archive that isn't open. Of a list of all threads, only those are looked for of which nothing but
+ * heads is here
+ */
+export async function refuseShortList(
+  tier: Tier,
+  { threadId, namespace, checkpointId }: Pick<ListQuery, "threadId" | "namespace" | "checkpointId">,
+): Promise<void> {
+  if (threadId !== undefined) {
+    await refusePart(tier, { threadId, namespace, checkpointId });
+    return;
+  }
+  if (hasArchive(tier)) return;
+  for await (const thread of tier.threads({}))
+    if (thread.evicted) await refusePart(tier, { threadId: thread.threadId });
+}
+
+function hasArchive(tier: Tier): boolean {
+  return layersOf(tier).some(({ role }) => role === "cold");
+}
+
+/** The error for a namespace that had a head and has none: "EVICTED" if the thread's archive isn't open, otherwise "CORRUPT". */
+export async function headlessOrEvicted(
+  tier: Tier,
+  { threadId, namespace }: Namespace,
+): Promise<StratigraphError> {
+  const at = { threadId, namespace };
+  return (await isArchivedElsewhere(tier, threadId)) ? new EvictedError(tier.name, at) : headlessError(at);
 }
 
 /**
@@ -20,8 +68,7 @@ export async function refuseEvicted(tier: Tier, threadId: string): Promise<void>
   for (;;) {
     const { revision, head: checkpointId, record } = await tier.peek(at);
     if (revision === 0) return;
-    if (await isArchivedElsewhere(tier, threadId))
-      throw new EvictedError(tier.name, { ...at, checkpointId: checkpointId ?? "(none)" });
+    if (await isArchivedElsewhere(tier, threadId)) throw new EvictedError(tier.name, { ...at, checkpointId });
     if (checkpointId === undefined || record !== undefined) return;
     for await (const _ of tier.list({ ...at, checkpointId, recordsOnly: true, limit: 1 })) return;
     // It may have been pruned since, after the head moved on.

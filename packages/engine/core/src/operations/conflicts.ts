@@ -1,5 +1,6 @@
 import type { CheckpointRecord, Tier } from "../contract/tier.ts";
 import { unreserved } from "../contract/unreserved.ts";
+import { refusePart } from "./archivedElsewhere.ts";
 
 /** A side branch: the work of a writer that lost a race. */
 export interface Conflict {
@@ -33,13 +34,14 @@ export function sideBranch(
   return branch;
 }
 
-/** Side branches of a thread, one per tip, newest tip first. */
+/** Side branches of a thread, one per tip, newest tip first. @throws EvictedError if a part of the thread is in an archive that isn't open */
 export async function listConflicts(tier: Tier, threadId: string): Promise<Conflict[]> {
   const byNamespace = new Map<string, Map<string, CheckpointRecord>>();
   for await (const { record } of unreserved(tier, { threadId, lost: true, recordsOnly: true })) {
     const records = byNamespace.get(record.namespace) ?? new Map<string, CheckpointRecord>();
     byNamespace.set(record.namespace, records.set(record.checkpointId, record));
   }
+  await refusePart(tier, { threadId });
   const conflicts: Conflict[] = [];
   for (const [namespace, records] of byNamespace) {
     const parents = new Set([...records.values()].map(({ parentId }) => parentId));

@@ -12,7 +12,7 @@ import {
   type WriteBatch,
 } from "../contract/tier.ts";
 import { copiesThreads, tagsThreads } from "../contract/tierExtensions.ts";
-import { isArchivedElsewhere, refuseEvicted } from "./archivedElsewhere.ts";
+import { refusePart } from "./archivedElsewhere.ts";
 import { blobsOf, isComplete, readInParts, type ThreadPart, type ThreadReading } from "./threadReading.ts";
 import { withoutBytes } from "./withoutBytes.ts";
 
@@ -107,7 +107,7 @@ export function comesInParts(by: string): HeadMove {
  * @throws StratigraphError "THREAD_EXISTS"; EvictedError if a part of the source is in an archive that isn't open
  */
 export async function copyThread(tier: Tier, sourceId: string, targetId: string): Promise<void> {
-  if (await isArchivedElsewhere(tier, sourceId)) await refuseEvicted(tier, sourceId);
+  await refusePart(tier, { threadId: sourceId });
   await refuseExisting(tier, targetId);
   if (copiesThreads(tier)) await tier.copyThread(sourceId, targetId);
   else await copyByReading(tier, sourceId, targetId);

@@ -171,7 +171,7 @@ class Deletion {
     // The report says what the first try found.
     const { found } = this.outcomes.get(threadId) ?? outcome;
     const unproved =
-      outcome.verified && this.#archivedElsewhere.has(threadId)
+      (outcome.verified || this.#isDry) && this.#archivedElsewhere.has(threadId)
         ? { verified: false, reason: archiveMayHaveIt }
         : {};
     this.outcomes.set(threadId, { ...outcome, ...unproved, found });

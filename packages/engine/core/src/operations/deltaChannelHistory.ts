@@ -11,6 +11,7 @@ import { convertWrites } from "../stateVersions/convertWrites.ts";
 import { cannotRebuild } from "../stateVersions/errors.ts";
 import type { StateVersions } from "../stateVersions/stateVersions.ts";
 import { brokenLineError } from "./brokenLine.ts";
+import { refusePart } from "./archivedElsewhere.ts";
 import { withoutBytes } from "./withoutBytes.ts";
 
 /** How many ancestors are read at once. By default, LangGraph writes a snapshot far more often than once in so many checkpoints. */
@@ -65,6 +66,7 @@ export async function deltaChannelHistory(
       [...open].flatMap((channel) => versions.sourcesOf(at, channel, version));
     const found = (await find(start)) ?? (await recordOf(tier, coder, start));
     if (found === undefined && from.checkpointId === undefined) throw await withoutBytes(tier, start);
+    if (found === undefined) await refusePart(tier, start);
     let child: Line | undefined = found && { ...start, ...found };
     const met = new Set<string>();
     // As LangGraph expects, a checkpoint that never existed has an empty history.

@@ -8,6 +8,7 @@ import { type Tier } from "../contract/tier.ts";
 import { ownersOf, type OwningTier } from "../contract/tierExtensions.ts";
 import { allKeys } from "./itemBytes.ts";
 import { undecodable } from "../encode/valueErrors.ts";
+import { refusePart } from "./archivedElsewhere.ts";
 
 /** Options of keysInUse. */
 export interface KeysInUseOptions {
@@ -72,6 +73,7 @@ export async function keysInUse(tier: Tier, options: KeysInUseOptions = {}): Pro
   for (const owner of ownersOf(tier)) {
     for await (const threadId of threadsOf(owner, only, onDamaged))
       await unlessDamaged(async () => {
+        await refusePart(tier, { threadId });
         const thread = await ofThread(owner, threadId);
         for (const [keyId, counts] of thread.counts) found.set(keyId, sum(counts, found.get(keyId)));
         unlisted += thread.unlisted;

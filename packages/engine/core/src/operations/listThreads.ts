@@ -1,6 +1,7 @@
 import { checkFilter } from "../saver/arguments.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
+import { isArchivedElsewhere } from "./archivedElsewhere.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
 import { matches, metadataTerms } from "../encode/metadataTerms.ts";
@@ -62,6 +63,8 @@ export interface ThreadPage {
   readonly threads: readonly ThreadInfo[];
   /** Where the next page begins; absent on the last page. */
   readonly cursor?: string;
+  /** How many archived threads were left out of it because their archive isn't open, so that nobody knows whether the filter fits. */
+  readonly skipped?: number;
 }
 
 /** Whether a decoded cursor is a place in a list of threads. */
@@ -123,21 +126,27 @@ export async function listThreads(
     ...(tag === undefined ? {} : { tags: tags.asked(tag) }),
     ...(status === undefined ? {} : { status }),
   };
+  let skipped = 0;
+  const skip = (): void => void (skipped += 1);
   const listed =
     filter === undefined
       ? withCheckpoints(tier, query, limit + 1)
-      : matching(tier, coder, tier.threads({ ...query, headTerms: metadataTerms(filter) }), filter);
+      : matching(tier, coder, tier.threads({ ...query, headTerms: metadataTerms(filter) }), filter, skip);
   const found = status === undefined ? listed : standing(tier, coder, listed, status);
   const threads: ThreadInfo[] = [];
   // Where the tier has it: an archived thread stands where its archiving put it.
   let last: ThreadInfo | undefined;
   for await (const thread of found) {
-    if (threads.length === limit) return { threads, cursor: encodeCursor(last!) };
+    if (threads.length === limit) return { threads, cursor: encodeCursor(last!), ...told(skipped) };
     const { headRecord: _record, ...info } = thread;
     last = info;
     threads.push(info.evicted ? asWritten(info) : info);
   }
-  return { threads };
+  return { threads, ...told(skipped) };
+}
+
+function told(skipped: number): Pick<ThreadPage, "skipped"> {
+  return skipped === 0 ? {} : { skipped };
 }
 
 /** An archived thread with the time of its head in place of the time at which it was archived, if its id has one. */
@@ -180,16 +189,20 @@ async function holdsRecords(tier: Tier, threadId: string): Promise<boolean> {
   return false;
 }
 
-/** Threads whose newest root checkpoint has what the filter asks for. */
+/** Threads whose newest root checkpoint has what the filter asks for. @param skip called for each that is archived elsewhere */
 async function* matching(
   tier: Tier,
   coder: CheckpointCoder,
   threads: AsyncIterable<ThreadInfo>,
   filter: Readonly<Record<string, unknown>>,
+  skip: () => void,
 ): AsyncGenerator<ThreadInfo> {
-  yield* lookedUp(threads, async (thread) =>
-    (await headMatches(tier, coder, thread, filter)) ? thread : undefined,
-  );
+  yield* lookedUp(threads, async (thread) => {
+    const record = thread.headRecord ?? (await headRecord(tier, thread));
+    if (record !== undefined) return (await isMatch(coder, record, filter)) ? thread : undefined;
+    if (thread.evicted && (await isArchivedElsewhere(tier, thread.threadId))) skip();
+    return undefined;
+  });
 }
 
 /** Threads that stand so, and those of which nobody knows it. Reads those that the tier yields without a status. */
@@ -221,14 +234,11 @@ async function* lookedUp(
   for (const match of await Promise.all(looking)) if (match !== undefined) yield match;
 }
 
-async function headMatches(
-  tier: Tier,
+async function isMatch(
   coder: CheckpointCoder,
-  thread: ThreadInfo,
+  record: CheckpointRecord,
   filter: Readonly<Record<string, unknown>>,
 ): Promise<boolean> {
-  const record = thread.headRecord ?? (await headRecord(tier, thread));
-  if (record === undefined) return false;
   const metadata = await coder.metadata(record, await coder.decodeBody(record));
   return matches(metadata as Record<string, unknown>, filter);
 }

@@ -37,7 +37,7 @@ import {
   type CheckpointPut,
 } from "../encode/checkpointCoder.ts";
 import { listConflicts, type Conflict } from "../operations/conflicts.ts";
-import { refuseEvicted } from "../operations/archivedElsewhere.ts";
+import { headlessOrEvicted, refuseEvicted, refuseShortList } from "../operations/archivedElsewhere.ts";
 import { copyThread } from "../operations/copyThread.ts";
 import { deltaChannelHistory } from "../operations/deltaChannelHistory.ts";
 import {
@@ -51,7 +51,6 @@ import { Envelope } from "../encode/envelope.ts";
 import {
   closedError,
   EvictedError,
-  headlessError,
   InvalidAddressError,
   InvalidOptionError,
   NotFoundError,
@@ -311,8 +310,9 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Checkpoints, newest first. Pages are fetched as they are consumed.
-   * @throws InvalidAddressError, InvalidOptionError, CorruptionError; StratigraphError as {@link getTuple}
+   * Checkpoints, newest first. Pages are fetched as they are consumed. Where a thread's other checkpoints are in an archive that isn't open,
+   * the list doesn't end, but fails with "EVICTED". Of a list of all threads, a thread of which a part is here isn't told.
+   * @throws InvalidAddressError, EvictedError, InvalidOptionError, CorruptionError; StratigraphError as {@link getTuple}
    */
   override list(
     config: RunnableConfig,
@@ -354,6 +354,8 @@ export class TierSaver extends BaseCheckpointSaver {
       found += 1;
       if (found === limit) return;
     }
+    // One that was asked for by its id is all of the list.
+    if (query.checkpointId === undefined || found === 0) await refuseShortList(this.tier, query);
   }
 
   /**
@@ -665,7 +667,10 @@ export class TierSaver extends BaseCheckpointSaver {
     });
   }
 
-  /** The side branches of a thread: work that lost a race for the head, but was kept. */
+  /**
+   * The side branches of a thread: work that lost a race for the head, but was kept.
+   * @throws EvictedError if a part of the thread is in an archive that isn't open
+   */
   async conflicts(threadId: string): Promise<Conflict[]> {
     return await listConflicts(this.tier, validId("threadId", threadId));
   }
@@ -868,7 +873,7 @@ export class TierSaver extends BaseCheckpointSaver {
     }
     const checkpointId = at.checkpointId ?? head;
     if (checkpointId === undefined) {
-      if (headless === true) throw headlessError(at);
+      if (headless === true) throw await headlessOrEvicted(this.tier, at);
       this.#rights.handedOut(config, at, undefined, undefined);
       // The thread was deleted or never existed, so it has no tags. A run reads the root namespace before it writes anything.
       if (at.namespace === "") this.#tags.forget(at.threadId);
@@ -879,7 +884,7 @@ export class TierSaver extends BaseCheckpointSaver {
       return await this.#tuple(config, stored, stored.head, { remember: true });
     if (checkpointId === head) throw await withoutBytes(this.tier, { ...at, checkpointId });
     // An archive that is open was asked, too.
-    const isWhole = head === undefined || ownersOf(this.tier).length > 1;
+    const isWhole = revision === 0 || ownersOf(this.tier).length > 1;
     if (!isWhole && (await wasArchived(this.tier, at.threadId)))
       throw new EvictedError(this.tier.name, { ...at, checkpointId });
     return undefined;

@@ -1,5 +1,5 @@
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
-import { checkOptions, isArchivedElsewhere } from "@stratigraph/core/internal";
+import { checkOptions } from "@stratigraph/core/internal";
 import type { ThreadTarget } from "../contract/target.ts";
 import { checkSaver, checkTarget } from "./checkArguments.ts";
 import { tierSource } from "../sources/tierSource.ts";
@@ -33,9 +33,7 @@ export async function exportThreads(
   const tally = new Tally(await source.plan(), options);
   const wanted = await ownThreads(saver.tier, { threadIds, after });
   const exportThread = async (threadId: string): Promise<void> => {
-    const thread = (await isArchivedElsewhere(saver.tier, threadId))
-      ? undefined
-      : await source.thread!(threadId);
+    const thread = await source.thread!(threadId);
     if (thread === undefined) {
       const { head } = await saver.tier.peek({ threadId, namespace: "" });
       if (head !== undefined) tally.differs([{ threadId, what: onlyHead }]);

@@ -59,6 +59,8 @@ export async function moveThread(
   const done = { checkpoints: 0, writes: 0, diverged: false };
   for (let tries = 1; ; tries += 1) {
     const { revision } = await from.tier.peek({ threadId, namespace: "" });
+    if (await isArchivedElsewhere(from.tier, threadId))
+      return { ...done, differences: [{ threadId, what: onlyHead }] };
     const reading = await readInParts(from.tier, threadId);
     if (reading === undefined) {
       const { head } = await from.tier.peek({ threadId, namespace: "" });
@@ -66,8 +68,6 @@ export async function moveThread(
     }
     const root = { threadId, namespace: "" };
     if (!reading.heads.has("") && (await from.tier.peek(root)).headless === true) throw headlessError(root);
-    if (await isArchivedElsewhere(from.tier, threadId))
-      return { ...done, differences: [{ threadId, what: onlyHead }] };
     await refuseEvicted(to.tier, threadId);
     const there = await thereOf(to.tier, threadId);
     if (isDiverged(reading, there)) return { ...done, diverged: true, differences: [] };

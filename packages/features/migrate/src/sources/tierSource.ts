@@ -5,12 +5,14 @@ import {
   headlessError,
   mergeWrites,
   pendingBatches,
+  refusePart,
   rewindMark,
   tagsThreads,
   type Consumed,
   type RevivedBatch,
 } from "@stratigraph/core/internal";
 import { reservedNamespaces, type ListedCheckpoint, type StoredWriteBatch } from "@stratigraph/core/tier";
+import { isOfOneThread } from "../copy/isOfOneThread.ts";
 import { ownThreads } from "../copy/ownThreads.ts";
 import { batchIdOf, entryKey, isCopied, lineOf, parentKey, parentsFirst } from "../contract/outline.ts";
 import type {
@@ -50,15 +52,25 @@ async function planOf({ tier }: TierSaver): Promise<Plan> {
 
 async function* threadsOf(saver: TierSaver, selection?: SourceSelection): AsyncGenerator<SourceThread> {
   for (const threadId of await ownThreads(saver.tier, selection)) {
-    const thread = await threadOf(saver, threadId);
+    const thread = await threadOf(saver, threadId).catch((error: unknown) => unread(threadId, error));
     if (thread !== undefined) yield thread;
   }
+}
+
+/** A thread that can't be read: whoever reads its checkpoints is told, and the others can be copied. */
+function unread(threadId: string, error: unknown): SourceThread {
+  if (!isOfOneThread(error)) throw error;
+  const checkpoints = (): never => {
+    throw error;
+  };
+  return { threadId, outline: [], heads: new Map(), mixedUp: [], checkpoints, close: async () => undefined };
 }
 
 async function threadOf(saver: TierSaver, threadId: string): Promise<SourceThread | undefined> {
   const { tier } = saver;
   for (let tries = 1; ; tries += 1) {
     const revision = await revisionOf(saver, threadId);
+    await refusePart(tier, { threadId });
     const found = await outlineOf(saver, threadId);
     if (found === undefined) return undefined;
     const tags = tagsThreads(tier) ? await tier.threadTags(threadId) : [];

@@ -1,4 +1,5 @@
 import type { TierSaver } from "@stratigraph/core";
+import { isArchivedElsewhere, timeOfId } from "@stratigraph/core/internal";
 import type { ApiThread, Logger, Ops, ThreadSearch } from "./internals.ts";
 import { isInFlight, type OpsFile } from "./opsFile.ts";
 
@@ -10,6 +11,9 @@ const together = 8;
 
 /** What LangGraph itself says of a checkpoint. The rest of its metadata is the thread's and the run's. */
 const ofCheckpoint = new Set(["source", "step", "parents", "writes", "run_id", "delta_writes_versioned"]);
+
+/** What is shown, as metadata, of a thread that is in an archive that isn't open. */
+const archivedKey = "stratigraph:archived";
 
 const uuid = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 
@@ -47,8 +51,9 @@ export class StoredThreads {
   async find(threadId: string): Promise<void> {
     if (!isUuid(threadId)) return;
     const couldBeDeleted = this.#couldBeDeleted(threadId);
-    const { head, revision } = await this.#saver.tier.peek({ threadId, namespace: "" });
-    if (head !== undefined) await this.#look(threadId, revision);
+    const { head, headless, revision } = await this.#saver.tier.peek({ threadId, namespace: "" });
+    // A thread that lost its head wasn't deleted.
+    if (head !== undefined || headless === true) await this.#look(threadId, revision);
     else if (this.#file.data.threads[threadId] === undefined) await this.#bringOver(threadId);
     else if (couldBeDeleted && this.#couldBeDeleted(threadId)) await this.#forgetDeleted(threadId);
   }
@@ -146,7 +151,9 @@ export class StoredThreads {
         limit: pageSize,
         ...(cursor === undefined ? {} : { cursor }),
       });
-      const threads = page.threads.filter(({ threadId, head }) => isUuid(threadId) && head !== undefined);
+      const threads = page.threads.filter(
+        ({ threadId, head, headless }) => isUuid(threadId) && (head !== undefined || headless === true),
+      );
       for (let n = 0; n < threads.length; n += together)
         await Promise.all(
           threads
@@ -183,11 +190,17 @@ export class StoredThreads {
   }
 
   async #learn(threadId: string, revision: number): Promise<void> {
+    if (await this.#isArchived(threadId)) {
+      await this.#showArchived(threadId);
+      this.#seen.set(threadId, revision);
+      return;
+    }
     if (this.#file.data.threads[threadId] === undefined) await this.#add(threadId);
     const thread = this.#file.data.threads[threadId];
     if (thread === undefined) return;
     const state = await this.#stateOf(thread);
     await this.#file.with(({ runs }) => {
+      delete thread.metadata[archivedKey];
       if (state === undefined || isInFlight(runs, threadId)) return;
       const { values, next, tasks, createdAt: at } = state;
       const isFailed = tasks.some(({ error }) => error !== undefined && error !== null);
@@ -201,6 +214,38 @@ export class StoredThreads {
     this.isStored(threadId);
   }
 
+  /** Whether the head of a thread is in an archive that isn't open. */
+  async #isArchived(threadId: string): Promise<boolean> {
+    const { tier } = this.#saver;
+    if (!(await isArchivedElsewhere(tier, threadId))) return false;
+    return (await tier.read({ threadId, namespace: "" })).checkpoint === undefined;
+  }
+
+  /** Shows a thread that can't be read, without what was last known of it. */
+  async #showArchived(threadId: string): Promise<void> {
+    const { head = "" } = await this.#saver.tier.peek({ threadId, namespace: "" });
+    const at = new Date(timeOfId(head) ?? Date.now());
+    await this.#file.with(({ threads }) => {
+      const known = threads[threadId];
+      const metadata = { ...(known?.metadata ?? this.#graphOf()), [archivedKey]: true };
+      const thread = { created_at: at, updated_at: at, config: {}, ...known };
+      threads[threadId] = {
+        ...thread,
+        thread_id: threadId,
+        metadata,
+        status: "idle",
+        values: {},
+        interrupts: {},
+      };
+    });
+  }
+
+  /** The graph of threads that no server began, if there is one graph. */
+  #graphOf(): Record<string, unknown> {
+    const [only] = this.#graphs.length === 1 ? this.#graphs : [];
+    return only === undefined ? {} : { graph_id: only };
+  }
+
   async #add(threadId: string): Promise<void> {
     const found = await this.#saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
     if (found === undefined) return;
@@ -208,13 +253,12 @@ export class StoredThreads {
       ([name]) => !ofCheckpoint.has(name) && !name.startsWith("stratigraph:"),
     );
     const at = new Date(found.checkpoint.ts);
-    const [only] = this.#graphs.length === 1 ? this.#graphs : [];
     await this.#file.with(({ threads }) => {
       threads[threadId] ??= {
         thread_id: threadId,
         created_at: at,
         updated_at: at,
-        metadata: { ...(only === undefined ? {} : { graph_id: only }), ...Object.fromEntries(own) },
+        metadata: { ...this.#graphOf(), ...Object.fromEntries(own) },
         status: "idle",
         config: {},
       };

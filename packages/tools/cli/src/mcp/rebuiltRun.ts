@@ -1,5 +1,5 @@
 import { compare, type Tokens } from "@stratigraph/branch";
-import { NotFoundError, type TierSaver } from "@stratigraph/core";
+import { NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
 import { threadRuns } from "@stratigraph/branch/internal";
 import type { DecodedBody } from "@stratigraph/core/internal";
 import type { CheckpointRecord, ListQuery } from "@stratigraph/core/tier";
@@ -119,7 +119,7 @@ async function tokensOf(saver: TierSaver, threadId: string, snapshots: readonly 
 
 /** The checkpoint before a run may have been pruned. */
 function unlessGone(error: unknown): undefined {
-  if (NotFoundError.is(error)) return undefined;
+  if (StratigraphError.is(error, "NOT_FOUND")) return undefined;
   throw error;
 }
 

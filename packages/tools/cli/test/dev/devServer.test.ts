@@ -6,8 +6,10 @@ import { join } from "node:path";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { emptyCheckpoint, MemorySaver as OfficialSaver } from "@langchain/langgraph-checkpoint";
 import type { Client } from "@langchain/langgraph-sdk";
-import { MemorySaver, StratigraphError } from "@stratigraph/core";
+import { MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+import { MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
 import { readThrough, saverSource } from "@stratigraph/migrate";
+import { TieredSaver } from "@stratigraph/tiered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitUntil } from "../../../../../test/servers/process.ts";
 import { durableOps } from "../../src/dev/durableOps.ts";
@@ -537,6 +539,34 @@ test("a run that began meanwhile isn't shown as interrupted", async () => {
   };
   await new StoredThreads(saver, file, plain, ["agent"], api.logger).find(thread_id);
   expect(file.data.threads[thread_id]).toMatchObject({ status: "busy", metadata: { graph_id: "agent" } });
+  await file.flush();
+});
+
+test("a thread whose archive isn't open is shown as archived, without its old values, until it is open", async () => {
+  const { api, file } = await ownOps("archived");
+  const [warm, thread_id] = [new MemoryTier(), randomUUID()];
+  const stack = new TieredSaver({ warm, cold: new MemoryTier() });
+  await new StateGraph(MessagesAnnotation)
+    .addNode("say", () => ({ messages: ["said"] }))
+    .addEdge("__start__", "say")
+    .compile({ checkpointer: stack })
+    .invoke({ messages: ["asked"] }, { configurable: { thread_id } });
+  await stack.tier.archiveThread!(thread_id, async () => undefined);
+  const threads = (of: TierSaver) =>
+    new StoredThreads(of, file, new api.FileSystemOps(file), ["agent"], api.logger);
+  const old = { thread_id, created_at: new Date(), updated_at: new Date(), status: "idle" as const };
+  for (const known of [undefined, { ...old, metadata: { color: "blue" }, values: { said: ["old"] } }]) {
+    if (known !== undefined) file.data.threads[thread_id] = known;
+    await threads(new TierSaver(warm)).search({});
+    const archived = { "stratigraph:archived": true };
+    expect(file.data.threads[thread_id]).toMatchObject({ metadata: archived, values: {} });
+    expect(file.data.threads[thread_id]!.metadata).toEqual({
+      ...(known?.metadata ?? { graph_id: "agent" }),
+      ...archived,
+    });
+  }
+  await threads(stack).find(thread_id);
+  expect(file.data.threads[thread_id]!.metadata).toEqual({ color: "blue" });
   await file.flush();
 });
 

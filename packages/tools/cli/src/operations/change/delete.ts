@@ -7,7 +7,7 @@ import {
   type Duration,
   type TierSaver,
 } from "@stratigraph/core";
-import { deletesUnchanged, messageOf } from "@stratigraph/core/internal";
+import { deletesUnchanged, isArchivedElsewhere, messageOf } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { bytesText, timeText } from "../render/units.ts";
@@ -114,7 +114,8 @@ export const deletes = operation({
     yield "";
     yield `${dryRun ? "Would delete" : "Deleted"} ${totalText(total)}.${dryRun ? " Nothing was deleted." : ""}`;
     for (const { thread, gone, reason } of items)
-      if (reason !== undefined && (!dryRun || gone)) yield `${shown(thread)}: ${shown(reason)}`;
+      if (reason !== undefined && (!dryRun || gone || reason.includes("archive")))
+        yield `${shown(thread)}: ${shown(reason)}`;
     if (!dryRun && failed > 0) yield `${failed} of ${total.threads} not deleted.`;
     if (missing > 0) yield `${missing} named, and not there.`;
     const remaining = remains.map(
@@ -208,6 +209,8 @@ class Deletion {
     const before = await look();
     const [found] = before.threads;
     const { tier } = this.#saver;
+    // Then the look says where the rest may be: nobody asks there.
+    const isElsewhere = await isArchivedElsewhere(tier, threadId);
     if (this.#input.dryRun || !deletesUnchanged(tier)) return this.#count(found!, before);
     try {
       // The thread was written to since, so it isn't old any more.
@@ -216,6 +219,7 @@ class Deletion {
       const reason = `The deletion failed: ${messageOf(error)}`;
       return this.#count({ ...found!, verified: false, reason }, before);
     }
+    if (isElsewhere) return this.#count(found!, before);
     const left = holdingsOf((await look()).threads[0]!.found).where;
     const verified = left.length === 0;
     const reason = `Still something there: ${left.map(({ tier: name, error }) => `${name}${error === undefined ? "" : ` (${error})`}`).join(", ")}.`;

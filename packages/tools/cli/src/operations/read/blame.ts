@@ -75,7 +75,9 @@ export const blame = operation({
     omitted: differences.shape.omitted.optional(),
     complete: z
       .boolean()
-      .describe("False: older checkpoints were removed, so it may have had this value before."),
+      .describe(
+        "False: older checkpoints were removed, or are in an archive that isn't open, so it may have had this value before.",
+      ),
     searched: z.object({
       checkpoints: z.number().describe("How many checkpoints were searched, without reading values."),
       versions: z.number().describe("How many versions of the channel these had."),
@@ -131,7 +133,8 @@ export const blame = operation({
     else if (before?.value !== undefined) for (const line of linesOf(before.value)) yield `  ${line}`;
     if (before !== undefined && before.value === undefined) yield "  (there was none)";
     if (rebuilt) yield "The values were rebuilt from writes without the channel's reducer.";
-    if (!complete) yield "Older checkpoints were removed: it may have had this value before.";
+    if (!complete)
+      yield "Older checkpoints were removed, or are in an archive that isn't open: it may have had this value before.";
     const { checkpoints, versions, read } = searched;
     yield "";
     yield `Read ${read} of ${versions} versions in ${checkpoints} checkpoints.`;

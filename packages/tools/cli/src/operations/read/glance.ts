@@ -1,9 +1,12 @@
 import { ERROR, INTERRUPT } from "@langchain/langgraph-checkpoint";
 import { NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
 import {
+  headlessOrEvicted,
   inParallel,
+  isArchivedElsewhere,
   isControlChannel,
   isLangGraphChannel,
+  refusePart,
   type DecodedBody,
 } from "@stratigraph/core/internal";
 import { isReserved, type StoredCheckpoint } from "@stratigraph/core/tier";
@@ -53,7 +56,9 @@ const item = z.object({
   checkpoints: z.number(),
   complete: z
     .boolean()
-    .describe(`False: it has more than ${mostCounted} checkpoints, and these are counted.`),
+    .describe(
+      `False: it has more than ${mostCounted} checkpoints, and these are counted; or others are in an archive that isn't open.`,
+    ),
   bytes: z
     .number()
     .describe("Values, and the records and pending writes of the counted checkpoints, as stored."),
@@ -97,15 +102,14 @@ export const glance = operation({
       thread,
       `${checkpoints}${complete ? "" : "+"}`,
       bytesText(bytes),
-      clipped(toldOf(rest), 100),
+      rest.error ?? clipped(toldOf(rest), 100),
     ]);
     yield* columns([["THREAD", "CHECKPOINTS", "BYTES", ""], ...rows]);
   },
   found: ({ items }) => items.some(({ error }) => error !== undefined),
 });
 
-function toldOf({ says, next, error }: Pick<Item, "says" | "next" | "error">): string {
-  if (error !== undefined) return error;
+function toldOf({ says, next }: Pick<Item, "says" | "next">): string {
   const isStopped = says?.kind === "question" || says?.kind === "error";
   const due = !isStopped && next.length > 0 ? `next: ${next.join(", ")}. ` : "";
   if (says === undefined) return due;
@@ -142,7 +146,7 @@ async function sizeOf(
     bytes += record.body.length + writes.reduce((sum, { body }) => sum + body.length, 0);
     if (!isReserved(record.namespace)) checkpoints += 1;
   }
-  return { checkpoints, complete: true, bytes };
+  return { checkpoints, complete: !(await isArchivedElsewhere(saver.tier, threadId)), bytes };
 }
 
 async function aboutOf(
@@ -150,11 +154,14 @@ async function aboutOf(
   threadId: string,
   redaction: Redaction,
 ): Promise<Pick<Item, "next" | "says">> {
-  const { head, revision } = await saver.tier.peek({ threadId, namespace: "" });
+  const { head, headless, revision } = await saver.tier.peek({ threadId, namespace: "" });
   if (revision === 0)
     throw new NotFoundError(`There is no thread ${JSON.stringify(threadId)}.`, { threadId });
+  const root = { threadId, namespace: "" };
+  if (headless === true) throw await headlessOrEvicted(saver.tier, root);
   if (head === undefined) return { next: [] };
-  const stored = await listedCheckpoint(saver, { threadId, namespace: "", checkpointId: head });
+  const stored = await listedCheckpoint(saver, { ...root, checkpointId: head });
+  if (stored === undefined) await refusePart(saver.tier, { ...root, checkpointId: head });
   if (stored === undefined) return { next: [] };
   const body = await saver.coder.decodeBody(stored.record);
   const waits = await waitingFor(saver, stored, redaction);

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { shown, table } from "../render/columns.ts";
 import { bytesText, timeText } from "../render/units.ts";
 import { waitsText } from "../render/words.ts";
+import { partNote, unlessEvicted } from "./archivedPart.ts";
 import { resolvePoint } from "../table/address.ts";
 import { fields, flag } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
@@ -93,7 +94,12 @@ export const history = operation({
       .object({ thread: z.string(), checkpoint: z.string() })
       .optional()
       .describe("Where the thread was forked from another one."),
-    note: z.string().optional().describe("If the head isn't here: where it is, or that it is lost."),
+    note: z
+      .string()
+      .optional()
+      .describe(
+        "If the head isn't here: where it is, or that it is lost. If a part of the thread is in an archive that isn't open: that.",
+      ),
     items: z.array(item),
     lanes: z
       .array(z.string().nullable())
@@ -123,7 +129,7 @@ export const history = operation({
     const ids = found.map(({ record }) => record.checkpointId);
     const short = shortIds(ids, before);
     const [[origin], added, tiers, forks] = await Promise.all([
-      namespace === "" ? lineage(saver, threadId) : [],
+      namespace === "" ? lineage(saver, threadId).catch(unlessEvicted) : [],
       addedBytes(saver.tier, threadId, page, (id) => records.find(id)),
       tiersHolding(saver.tier, at, before, ids.slice(0, limit)),
       namespace === ""
@@ -222,7 +228,7 @@ function notes(
 }
 
 /**
- * What a first page doesn't show by itself: that the head isn't here.
+ * What a first page doesn't show by itself: that the head isn't here, or that a part of the thread isn't.
  * @throws EvictedError, CorruptionError if nothing is
  */
 async function headNote(
@@ -231,7 +237,8 @@ async function headNote(
   [newest]: readonly OpenedRecord[],
 ): Promise<string | undefined> {
   const head = newest === undefined ? (await tier.peek(at)).head : newest.head;
-  if (head === undefined || (newest !== undefined && newest.record.checkpointId >= head)) return undefined;
+  if (head === undefined || (newest !== undefined && newest.record.checkpointId >= head))
+    return await partNote(tier, at.threadId);
   const error = await withoutBytes(tier, { ...at, checkpointId: head });
   if (newest === undefined) throw error;
   return error.message;

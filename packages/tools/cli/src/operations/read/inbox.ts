@@ -1,6 +1,6 @@
 import { INTERRUPT } from "@langchain/langgraph-checkpoint";
 import { StratigraphError, type ThreadInfo, type TierSaver } from "@stratigraph/core";
-import { inParallel, taskStates } from "@stratigraph/core/internal";
+import { inParallel, refusePart, taskStates } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";
 import { commandText } from "../render/commandText.ts";
@@ -119,6 +119,7 @@ async function questionsAt(
   redaction: Redaction,
 ): Promise<Item["questions"]> {
   const stored = await listedCheckpoint(saver, { threadId, namespace: "", checkpointId });
+  if (stored === undefined) await refusePart(saver.tier, { threadId, namespace: "", checkpointId });
   if (stored === undefined) return [];
   const { record, writes, blobs } = stored;
   const { waiting } = await taskStates(saver, { record, writes });

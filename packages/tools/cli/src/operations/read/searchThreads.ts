@@ -9,6 +9,8 @@ const mostLooked = 20_000;
 export interface FoundThreads {
   readonly threads: readonly ThreadInfo[];
   readonly cursor?: string;
+  /** As in a page of the list. */
+  readonly skipped: number;
 }
 
 /**
@@ -24,20 +26,22 @@ export async function searchThreads(
   const wanted = text.toLowerCase();
   const threads: ThreadInfo[] = [];
   let here = cursor;
+  let skipped = 0;
   for (let looked = 0; looked < mostLooked && !signal.aborted; looked += listed) {
     const page = await saver.listThreads({
       ...options,
       limit: listed,
       ...(here === undefined ? {} : { cursor: here }),
     });
+    skipped += page.skipped ?? 0;
     for (const thread of page.threads) {
       if (!thread.threadId.toLowerCase().includes(wanted)) continue;
       threads.push(thread);
       // The threads after the last one are looked at again for the next page, which may be empty.
-      if (threads.length === limit) return { threads, cursor: encodeCursor(thread) };
+      if (threads.length === limit) return { threads, skipped, cursor: encodeCursor(thread) };
     }
-    if (page.cursor === undefined) return { threads };
+    if (page.cursor === undefined) return { threads, skipped };
     here = page.cursor;
   }
-  return { threads, ...(here === undefined ? {} : { cursor: here }) };
+  return { threads, skipped, ...(here === undefined ? {} : { cursor: here }) };
 }

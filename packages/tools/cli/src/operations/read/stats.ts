@@ -1,5 +1,5 @@
 import type { ThreadInfo, TierSaver } from "@stratigraph/core";
-import { isLangGraphChannel, Storages, trace } from "@stratigraph/core/internal";
+import { isArchivedElsewhere, isLangGraphChannel, Storages, trace } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { columns, shown, table } from "../render/columns.ts";
 import { bytesText } from "../render/units.ts";
@@ -59,12 +59,15 @@ export const stats = operation({
     const chosen = spread(found.threads, sample);
     const measured: { info: ThreadInfo; measured: Measured }[] = [];
     const storages = new Storages(saver.tier);
+    const evicted = found.threads.find((info) => info.evicted);
+    let isElsewhere = evicted !== undefined && (await isArchivedElsewhere(saver.tier, evicted.threadId));
     let looked = 0;
     let failed = 0;
     for (const info of chosen) {
       if (context.signal.aborted) break;
       looked += 1;
       try {
+        isElsewhere ||= await isArchivedElsewhere(saver.tier, info.threadId);
         const states = thread === undefined ? { states: statesPerThread } : {};
         measured.push({
           info,
@@ -96,6 +99,7 @@ export const stats = operation({
       });
     return {
       ...(thread === undefined ? {} : { thread: measured[0]!.info.threadId }),
+      ...(isElsewhere ? { note: "What is in an archive that isn't open isn't counted." } : {}),
       estimated: measured.length < found.threads.length,
       threads,
       ...figures,
@@ -107,7 +111,8 @@ export const stats = operation({
   },
   *render(found) {
     yield* summaryLines(found);
-    const { channels, namespaces, tiers, growth } = found;
+    const { channels, namespaces, tiers, growth, note } = found;
+    if (note !== undefined) yield note;
     yield* section(
       ["CHANNEL", ">VALUES", ">BYTES"],
       shownChannels(channels).map(({ channel, values, bytes }) => [

@@ -6,6 +6,7 @@ const bytes = z.number().describe("Bytes as stored.");
 /** The output of `stats`. */
 export const statsOutput = z.object({
   thread: z.string().optional().describe("Absent for a storage."),
+  note: z.string().optional().describe("If something is in an archive that isn't open."),
   estimated: z
     .boolean()
     .describe("Some threads were measured, and the figures projected from them to all that were counted."),

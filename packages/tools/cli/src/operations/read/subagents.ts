@@ -1,5 +1,5 @@
 import { InvalidAddressError, NotFoundError, type TierSaver } from "@stratigraph/core";
-import { decodeCursor, encodeCursor } from "@stratigraph/core/internal";
+import { decodeCursor, encodeCursor, refusePart } from "@stratigraph/core/internal";
 import type { Address } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { shown, table } from "../render/columns.ts";
@@ -12,6 +12,7 @@ import { hasCut } from "../values/cut.ts";
 import { Redaction } from "../values/redaction.ts";
 import { clipped, valueLines } from "../values/text.ts";
 import { valueView, viewOf } from "../values/view.ts";
+import { partNote } from "./archivedPart.ts";
 import { lastSaid } from "./excerpts.ts";
 import type { ListedHead } from "./records.ts";
 import { conversation, subgraphHeads, Subgraphs, subgraphsFrom, type Subgraph } from "./subgraphs.ts";
@@ -74,6 +75,7 @@ export const subagents = operation({
     messages: valueView
       .optional()
       .describe(`Of the one that was named: the channel "${conversation}" at its head, if it has one.`),
+    note: z.string().optional().describe("If a part of the thread is in an archive that isn't open."),
     cursor: z.string().optional().describe("Where the next page begins."),
   }),
   async run({ thread, one, maxBytes, limit, cursor }, context) {
@@ -82,7 +84,7 @@ export const subagents = operation({
     const heads = await subgraphHeads(saver, threadId);
     const reading = new Subgraphs(saver, new Redaction(context.redact));
     if (one !== undefined) {
-      const found = await oneOf(reading, heads, threadId, one, context.signal);
+      const found = await oneOf(saver, reading, heads, threadId, one, context.signal);
       const { messages } = found;
       const view =
         messages === undefined
@@ -96,6 +98,8 @@ export const subagents = operation({
       return { thread: threadId, items: [await subagentOf(saver, found)], ...view };
     }
     const after = cursor === undefined ? undefined : afterOf(cursor);
+    if (heads.length === 0) await refusePart(saver.tier, { threadId });
+    const note = after === undefined ? await partNote(saver.tier, threadId) : undefined;
     const left = heads.filter(({ record }) => after === undefined || isBehind(record, after));
     const page = left.slice(0, limit);
     const items: Subagent[] = [];
@@ -105,13 +109,14 @@ export const subagents = operation({
       last !== undefined && left.length > page.length
         ? { cursor: encodeCursor({ before: last.checkpointId, namespace: last.namespace } satisfies Place) }
         : {};
-    return { thread: threadId, items, ...next };
+    return { thread: threadId, items, ...(note === undefined ? {} : { note }), ...next };
   },
-  *render({ thread, items, messages, cursor }) {
+  *render({ thread, items, messages, note, cursor }) {
     if (items.length === 0) {
       yield "No subgraph of the thread stored anything.";
       return;
     }
+    if (note !== undefined) yield note;
     yield* subagentLines(items);
     if (cursor !== undefined) yield `More with --cursor ${cursor}`;
     if (messages === undefined) {
@@ -174,6 +179,7 @@ async function subagentOf(
 
 /** @throws NotFoundError; InvalidAddressError if several are meant */
 async function oneOf(
+  saver: TierSaver,
   reading: Subgraphs,
   heads: readonly ListedHead[],
   threadId: string,
@@ -189,6 +195,7 @@ async function oneOf(
   const ofAgent = ofCall.length > 0 ? ofCall : all.filter(({ agent }) => agent === one);
   const found = ofAgent.length > 0 ? ofAgent : all.filter(({ namespace }) => namespace.startsWith(one));
   if (found.length === 1) return found[0]!;
+  if (found.length === 0) await refusePart(saver.tier, { threadId });
   if (found.length === 0)
     throw new NotFoundError(
       `Thread ${JSON.stringify(threadId)} has no subagent ${JSON.stringify(one)}. "stratigraph subagents" lists them.`,

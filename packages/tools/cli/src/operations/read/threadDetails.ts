@@ -1,8 +1,9 @@
 import { lineage } from "@stratigraph/branch";
 import { CorruptionError, type ThreadInfo, type TierSaver } from "@stratigraph/core";
-import { inParallel } from "@stratigraph/core/internal";
+import { inParallel, isArchivedElsewhere } from "@stratigraph/core/internal";
 import { z } from "zod";
 import type { Redaction } from "../values/redaction.ts";
+import { unlessEvicted } from "./archivedPart.ts";
 import { Records } from "./records.ts";
 import { isRedacted } from "../values/records.ts";
 import { waits, waitsAt } from "./waitsAt.ts";
@@ -33,6 +34,10 @@ export const threadDetails = z.object({
   metadata: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .describe(`Of the head: up to ${mostEntries} short entries that are the application's own.`),
+  part: z
+    .literal(true)
+    .optional()
+    .describe("A part of it is in an archive that isn't open: conflicts and origin may be missing."),
   damaged: z.string().optional().describe("Why it can't be read: verify tells more."),
 });
 
@@ -71,17 +76,20 @@ async function read(
   { threadId, head }: ThreadInfo,
   redaction: Redaction,
 ): Promise<ThreadDetails> {
-  const [opened, conflicts, [origin]] = await Promise.all([
+  const [opened, conflicts, [origin], isPart] = await Promise.all([
     head === undefined ? undefined : new Records(saver, { threadId, namespace: "" }).find(head),
-    saver.conflicts(threadId),
-    lineage(saver, threadId),
+    saver.conflicts(threadId).catch(unlessEvicted),
+    lineage(saver, threadId).catch(unlessEvicted),
+    isArchivedElsewhere(saver.tier, threadId),
   ]);
   const from =
     origin === undefined ? {} : { origin: { thread: origin.threadId, checkpoint: origin.checkpointId } };
-  if (opened === undefined) return { conflicts: conflicts.length, metadata: {}, ...from };
+  const part = isPart ? { part: true as const } : {};
+  if (opened === undefined) return { conflicts: conflicts.length, metadata: {}, ...from, ...part };
   const { record, body, metadata } = opened;
   const { step, source } = metadata;
   return {
+    ...part,
     conflicts: conflicts.length,
     metadata: entriesOf(metadata, redaction),
     ts: body.header.ts,

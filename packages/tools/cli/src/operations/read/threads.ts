@@ -8,6 +8,7 @@ import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { pair, pairs, tagsOf } from "../table/pairs.ts";
 import { Redaction } from "../values/redaction.ts";
+import { archivedText } from "./archivedPart.ts";
 import { searchThreads } from "./searchThreads.ts";
 import { detailsOf, threadDetails } from "./threadDetails.ts";
 
@@ -76,7 +77,10 @@ export const threads = operation({
         details: threadDetails.optional(),
       }),
     ),
-    note: z.string().optional().describe("Why the list may be empty, if that isn't obvious."),
+    note: z
+      .string()
+      .optional()
+      .describe("Why the list may be empty, if that isn't obvious, or that archived threads were left out."),
     cursor: z.string().optional().describe("Where the next page begins."),
   }),
   whole: { order: "oldest" },
@@ -115,15 +119,17 @@ export const threads = operation({
       };
     });
     const isNone = items.length === 0 && page.cursor === undefined;
+    const { skipped = 0 } = page;
+    const note = skipped > 0 ? archivedText(skipped) : isNone && tag.length > 0 ? noTag : undefined;
     return {
       items,
-      ...(isNone && tag.length > 0 ? { note: noTag } : {}),
+      ...(note === undefined ? {} : { note }),
       ...(page.cursor === undefined ? {} : { cursor: page.cursor }),
     };
   },
-  *render({ items, note = "No threads.", cursor }) {
+  *render({ items, note, cursor }) {
     if (items.length === 0 && cursor === undefined) {
-      yield note;
+      yield note ?? "No threads.";
       return;
     }
     const now = Date.now();
@@ -138,6 +144,7 @@ export const threads = operation({
       ].join("; "),
     ]);
     yield* columns([["THREAD", "WRITTEN", "HEAD", ""], ...rows]);
+    if (note !== undefined) yield note;
     if (cursor !== undefined) yield `More with --cursor ${cursor}`;
   },
 });
@@ -154,9 +161,10 @@ function writtenMs({ head = "", writtenAtMs }: ThreadInfo): number {
   return isInIt && writtenAtMs % minute === 0 ? madeMs : writtenAtMs;
 }
 
-function notes({ step, waits, conflicts, origin, damaged }: z.output<typeof threadDetails>): string[] {
+function notes({ step, waits, conflicts, origin, part, damaged }: z.output<typeof threadDetails>): string[] {
   return [
     ...(damaged === undefined ? [] : ["damaged"]),
+    ...(part === undefined ? [] : ["a part is archived"]),
     ...(step === undefined ? [] : [`step ${step}`]),
     ...(waits === undefined ? [] : [waits === "interrupt" ? waitsText : "failed"]),
     ...(conflicts === 0 ? [] : [conflicts === 1 ? "1 conflict" : `${conflicts} conflicts`]),

@@ -1,5 +1,5 @@
 import { readPoint } from "@stratigraph/branch/internal";
-import { NotFoundError } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { outcomeText } from "../render/words.ts";
@@ -51,6 +51,7 @@ export const writes = operation({
     parentIsHere: z
       .boolean()
       .describe("False: the parent was removed, and with it the writes that made the checkpoint."),
+    note: z.string().optional().describe("If the parent is in an archive that isn't open."),
     made: z.array(task).describe("What the tasks of the step that made it wrote."),
     pending: z.array(task).describe("What tasks of the next step wrote so far."),
   }),
@@ -59,12 +60,15 @@ export const writes = operation({
     const redaction = new Redaction(redact);
     const point = await readPoint(saver, await resolvePoint(saver, { at, namespace, checkpoint }));
     const { parentId: parent } = point.stored.record;
+    let why: string | undefined;
     const before =
       parent === undefined
         ? undefined
         : await readPoint(saver, { ...point.at, checkpointId: parent }).catch((error: unknown) => {
-            if (NotFoundError.is(error)) return undefined;
-            throw error;
+            if (StratigraphError.is(error, "NOT_FOUND")) return undefined;
+            if (!StratigraphError.is(error, "EVICTED")) throw error;
+            why = error.message;
+            return undefined;
           });
     const made = before === undefined ? [] : await shownWrites(saver, before, redaction, point);
     const pending = await shownWrites(saver, point, redaction);
@@ -78,14 +82,15 @@ export const writes = operation({
       checkpoint: point.at.checkpointId,
       ...(parent === undefined ? {} : { parent }),
       parentIsHere: before !== undefined,
+      ...(why === undefined ? {} : { note: why }),
       made: tasksOf(made, budgets),
       pending: tasksOf(pending, budgets),
     };
   },
-  *render({ made, pending, parent, parentIsHere }) {
+  *render({ made, pending, parent, parentIsHere, note }) {
     if (parent === undefined) yield "It is the first checkpoint: no step made it.";
     else if (!parentIsHere)
-      yield `Its parent ${parent} isn't here, so the writes of the step aren't, either.`;
+      yield `Its parent ${parent} isn't here, so the writes of the step aren't, either.${note === undefined ? "" : ` ${note}`}`;
     else if (made.length === 0) yield "No task wrote anything in the step that made it.";
     else yield* section("MADE BY", made);
     if (pending.length === 0) return;

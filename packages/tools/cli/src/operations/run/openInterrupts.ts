@@ -1,6 +1,6 @@
 import { INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import { readPoint } from "@stratigraph/branch/internal";
-import { NotFoundError, type TierSaver } from "@stratigraph/core";
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
 import { taskStates } from "@stratigraph/core/internal";
 import type { StateLike, TaskSnapshot } from "./runnableGraph.ts";
 
@@ -71,7 +71,7 @@ async function pendingAt(saver: TierSaver, { config }: StateLike): Promise<Pendi
       },
     };
   } catch (error) {
-    if (NotFoundError.is(error)) return undefined;
+    if (StratigraphError.is(error, "NOT_FOUND")) return undefined;
     throw error;
   }
 }

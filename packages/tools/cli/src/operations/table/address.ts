@@ -1,6 +1,19 @@
 import type { Point } from "@stratigraph/branch";
-import { InvalidAddressError, NotFoundError, type StratigraphError, type TierSaver } from "@stratigraph/core";
-import { inspectsThreads, ownersOf, validId, headlessError } from "@stratigraph/core/internal";
+import {
+  EvictedError,
+  InvalidAddressError,
+  NotFoundError,
+  type StratigraphError,
+  type TierSaver,
+} from "@stratigraph/core";
+import {
+  headlessOrEvicted,
+  inspectsThreads,
+  isArchivedElsewhere,
+  ownersOf,
+  refusePart,
+  validId,
+} from "@stratigraph/core/internal";
 import type { CheckpointRecord, Namespace } from "@stratigraph/core/tier";
 
 /** How an operation's input names a checkpoint; see `fields`. */
@@ -23,7 +36,8 @@ const forms = "head, head~3, step:12, lost:1, or the beginning of a checkpoint's
  * `ada@head~3` (three steps back from the head), `ada@step:12` (on the main line), `ada@lost:1` (the newest side branch),
  * `ada@1ef4f79` (the beginning of an id that no other checkpoint has). If there is a thread whose id is the whole text, that one is
  * meant.
- * @throws InvalidAddressError; NotFoundError if there is no such thread or checkpoint; StratigraphError "CORRUPT" if its head is lost
+ * @throws InvalidAddressError; NotFoundError if there is no such thread or checkpoint; EvictedError if it may be in an archive that isn't open;
+ * StratigraphError "CORRUPT" if its head is lost
  */
 export async function resolvePoint(saver: TierSaver, input: AddressInput): Promise<ResolvedPoint> {
   const { at, namespace = "", checkpoint } = input;
@@ -45,6 +59,7 @@ export async function resolvePoint(saver: TierSaver, input: AddressInput): Promi
       ? await byPrefix(saver, where, reference)
       : await referred(saver, { ...where, head }, reference);
   if (found === undefined) {
+    await refusePart(saver.tier, { threadId: thread, namespace });
     const message = `Thread ${JSON.stringify(thread)} has no checkpoint ${JSON.stringify(reference)}. Write ${forms}.`;
     throw new NotFoundError(message, { threadId: thread, namespace, checkpointId: reference });
   }
@@ -135,7 +150,8 @@ async function byPrefix(saver: TierSaver, where: Namespace, prefix: string): Pro
 async function noHead({ tier }: TierSaver, at: Namespace): Promise<StratigraphError> {
   const { threadId, namespace } = at;
   const { headless, revision } = await tier.peek(at);
-  if (headless === true) return headlessError(at);
+  if (headless === true) return await headlessOrEvicted(tier, at);
+  if (await isArchivedElsewhere(tier, threadId)) return new EvictedError(tier.name, at);
   const [owner] = ownersOf(tier);
   const inspector = owner?.of ?? owner;
   const looksIn =

@@ -1,5 +1,5 @@
 // long file: all checks use the same view of a thread, and each check is short
-import { missingBatches } from "@stratigraph/core/internal";
+import { isRootedMark, missingBatches } from "@stratigraph/core/internal";
 import { checkpointKey, isReserved, reservedNamespaces, type Address } from "@stratigraph/core/tier";
 import { fromTheFuture } from "./fromTheFuture.ts";
 import { otherLives } from "./lives.ts";
@@ -331,22 +331,26 @@ class Lineage {
     return false;
   }
 
-  /** Finds namespaces that have checkpoints of a main line, but no head. */
+  /** Finds namespaces that have checkpoints of a main line, perhaps in an archive, but no head. */
   *#headless(): Generator<Suspicion> {
+    const isRooted = isRootedMark(this.#heads.get(reservedNamespaces.archived));
     const namespaces = new Set([...this.#main.scan.seen.values()].map(({ namespace }) => namespace));
+    if (isRooted) namespaces.add("");
     for (const namespace of namespaces) {
       if (isReserved(namespace) || this.#heads.has(namespace)) continue;
       const newest = this.#newest(namespace);
-      if (newest === undefined) continue;
+      const isElsewhere = newest === undefined && isRooted && namespace === "";
+      if (newest === undefined && !isElsewhere) continue;
       yield this.#found({
         kind: "wrong-head",
         severity: "error",
         part: "head",
         checkpoint: { namespace, checkpointId: undefined },
-        target: newest.checkpointId,
-        involved: [newest],
-        meaning:
-          "There are checkpoints and no head, which is lost, unless they are being imported: nobody can go on from them.",
+        target: newest?.checkpointId,
+        involved: newest === undefined ? [] : [newest],
+        meaning: isElsewhere
+          ? "The thread was archived, and its head is lost: nobody can go on from it. Open it together with its archive, and verify it again."
+          : "There are checkpoints and no head, which is lost, unless they are being imported: nobody can go on from them.",
       });
     }
   }

@@ -1,4 +1,4 @@
-import { markedCopy, markOf } from "@stratigraph/core/internal";
+import { isRootedMark, markedCopy, markOf } from "@stratigraph/core/internal";
 import { checkpointKey, reservedNamespaces, type CheckpointRecord } from "@stratigraph/core/tier";
 import type { OwnerView } from "./ownerView.ts";
 import type { Place, Storage } from "./places.ts";
@@ -216,7 +216,8 @@ export async function acceptOlder({ storage, threadId }: Case): Promise<Remedy> 
   const [main, ...archives] = await ownersOf(storage, threadId);
   const namespace = reservedNamespaces.archived;
   const copies = await Promise.all(archives.map(({ tier }) => tier.peek({ threadId, namespace })));
-  const to = markOf("set back", Math.max(...copies.map(({ revision }) => revision)));
+  const { head: mark } = await main!.tier.peek({ threadId, namespace });
+  const to = markOf("set back", Math.max(...copies.map(({ revision }) => revision)), isRootedMark(mark));
   return {
     does: "Take what the archive has for all of it, and give up what is missing there. Nothing is removed.",
     apply: (revision) => remove(main!, { threadId, revision, heads: [{ namespace, to }] }),

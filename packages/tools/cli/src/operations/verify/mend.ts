@@ -226,11 +226,15 @@ async function mendHead(found: Case): Promise<Remedy> {
   const impossible = await whyNotWhole(storage, threadId);
   if (impossible !== undefined) return { impossible };
   const newest = { threadId, namespace, checkpointId: target! };
-  const to = target === undefined ? undefined : await storedIn(place, newest);
+  let to = target === undefined ? undefined : await storedIn(place, newest);
   if (to === undefined && target !== undefined)
-    for (const archive of (await ownersOf(storage, threadId)).slice(1))
-      if ((await storedIn(archive, newest)) !== undefined)
-        return { impossible: aheadAdvice(newest, archive.name) };
+    for (const archive of (await ownersOf(storage, threadId)).slice(1)) {
+      to = await storedIn(archive, newest);
+      if (to === undefined) continue;
+      if (checkpointId !== undefined) return { impossible: aheadAdvice(newest, archive.name) };
+      // A head that is lost is set to what was archived.
+      break;
+    }
   if (to === undefined || !(await isWhole(storage, to)))
     return { impossible: "The newest checkpoint of the main line can't be read. Mend that one first." };
   const { checkpointId: id } = to.record;
