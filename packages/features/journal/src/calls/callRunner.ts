@@ -246,22 +246,15 @@ export class CallRunner {
           isFresh = true;
           continue;
         }
+        case "repeat":
+          if (isFresh && !(await this.#recordRepetition(planned, resolution.state))) return undefined;
+          isFresh = true;
+          continue;
         case "ask": {
           if (!isFresh) {
             isFresh = true;
             continue;
           }
-          // Code that means to repeat a call uses the same name.
-          if (
-            request.named !== true &&
-            resolution.state.call !== request.call &&
-            calls.get(request.call)?.status !== "repeats"
-          )
-            await this.#gate.append(planned, {
-              type: "repeats",
-              ...eventOfCall(request),
-              of: resolution.state.call,
-            });
           const found = await this.#gate.settle(planned, resolution.state, resolution.died);
           if (found !== undefined) return { kind: "recorded", result: found };
           continue;
@@ -349,9 +342,7 @@ export class CallRunner {
   async #recordReturn(planned: FoundCall, state: CallState): Promise<boolean> {
     const { request, site } = planned;
     const { log } = this.#parts;
-    const { where, effects, named = false } = request;
-    // A call that was recorded under the tool's earlier name has no record of its own.
-    const call = (await log.calls()).get(request.call) === undefined ? state.call : request.call;
+    const { call, where, effects, named = false } = request;
     const returned: NewEvent = {
       event: { type: "returned", call, where, ...(named ? {} : { taken: true }) },
       author: site.author,
@@ -367,6 +358,20 @@ export class CallRunner {
     return await log.change((calls): Decision<boolean> => {
       const isIt = !hasMoved(calls, planned);
       return { events: isIt ? [returned] : [], answer: isIt };
+    }, site.mayBegin);
+  }
+
+  /** Records that a call is a second try of an equal one, unless another one is so now. False if it may be another call. */
+  async #recordRepetition(planned: FoundCall, { call: of }: CallState): Promise<boolean> {
+    const { request, argsText, site } = planned;
+    const event: NewEvent["event"] = { type: "repeats", ...eventOfCall(request), of };
+    return await this.#parts.log.change((calls): Decision<boolean> => {
+      checkKnownBy(this.#parts.log.threadId, calls, request.knownBy);
+      if (hasMoved(calls, planned)) return { events: [], answer: false };
+      const now = resolveCall(calls, request, this.#known());
+      const isStill = now.do === "repeat" && now.state.call === of;
+      const events = [{ event, payload: { args: argsText }, author: site.author }];
+      return { events: isStill ? events : [], answer: true };
     }, site.mayBegin);
   }
 
