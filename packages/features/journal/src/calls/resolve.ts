@@ -82,7 +82,7 @@ export type Resolution =
   /** It is a second try of an equal call, which is to be recorded first: what becomes of that one holds for it, too. */
   | { readonly do: "repeat"; readonly state: CallState }
   /** Nobody knows whether it, or the same call elsewhere, happened, or what it returned. */
-  | { readonly do: "ask"; readonly state: CallState; readonly died: boolean }
+  | { readonly do: "ask"; readonly state: CallState }
   /** Two tasks of one step make the same call, and can't be told apart. */
   | { readonly do: "refuse"; readonly state: CallState };
 
@@ -111,9 +111,7 @@ export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge
   // Code repeats a call by its name.
   const isNamedByCode = request.named === true && request.where.toolCallId === undefined;
   if (request.effects !== "idempotent" || !isOpen(other) || lacksResult(other))
-    return isNamedByCode
-      ? { do: "ask", state: other, died: other.status === "claimed" }
-      : { do: "repeat", state: other };
+    return isNamedByCode ? { do: "ask", state: other } : { do: "repeat", state: other };
   // It may be repeated, with the key of the call that it may repeat.
   if (isNamedByCode || run.key !== undefined) return run;
   const { key, call: of } = other;
@@ -187,7 +185,7 @@ function resolveState(calls: Calls, state: CallState, request: CallRequest, know
     case "denied":
       return again;
     case "unknown":
-      return effects === "idempotent" && !lacksResult(state) ? again : { do: "ask", state, died: false };
+      return effects === "idempotent" && !lacksResult(state) ? again : { do: "ask", state };
     case "repeats": {
       const first = calls.get(state.repeats ?? "");
       const found = first && resolveState(calls, first, request, known);
@@ -197,9 +195,14 @@ function resolveState(calls: Calls, state: CallState, request: CallRequest, know
       const claim = stateOfClaim(state, request, known);
       if (claim === "runs") return { do: "wait", state };
       if (claim === "ours" || effects === "idempotent") return again;
-      return { do: "ask", state, died: true };
+      return { do: "ask", state };
     }
   }
+}
+
+/** Whether nobody knows what became of an open call: its outcome is unknown, or whoever made it ended. */
+export function isUnknown(state: CallState, request: CallRequest, known: Knowledge): boolean {
+  return state.status === "unknown" || stateOfClaim(state, request, known) === "died";
 }
 
 function stateOfClaim(
@@ -247,7 +250,6 @@ function* openElsewhere(calls: Calls, request: CallRequest, known: Knowledge): G
     if (isOfMessage(state, request)) continue;
     // Code that makes a call twice in one task may intend both, unless it saw the first one fail.
     const mayBeIntended = !isOfModel && state.previous === request.previous;
-    if (state.status === "unknown" || (!mayBeIntended && stateOfClaim(state, request, known) === "died"))
-      yield state;
+    if (state.status === "unknown" || (!mayBeIntended && isUnknown(state, request, known))) yield state;
   }
 }
