@@ -75,7 +75,8 @@ export const answer = operation({
   async run({ thread, call, answer: given, count, result, reason, author, dryRun }, context) {
     const journal = await openJournal(context);
     const threadId = await journalThread(journal, thread);
-    const question = questionOf(await openQuestions(journal, threadId, new Redaction([])), call, threadId);
+    const found = questionOf(await openQuestions(journal, threadId, new Redaction([])), call, threadId);
+    const question = count === undefined ? ofOne(found, call) : found;
     const { tool, kind, call: fingerprint } = question;
     checkAnswer(question, given, { count, result, reason });
     const told = { thread: threadId, call: fingerprint, tool, kind, answer: given, author };
@@ -119,6 +120,12 @@ function questionOf(open: readonly OpenQuestion[], given: string, thread: string
     `Thread ${JSON.stringify(thread)} has no open question about a call ${JSON.stringify(given)}: it was answered, or its process is still running it. "stratigraph questions" lists the open ones, "stratigraph calls" shows what became of the others.`,
     { threadId: thread, call: given },
   );
+}
+
+/** Whoever has the whole fingerprint of one of equal calls, as the inspector and clients do, answers for that one. */
+function ofOne({ calls, ...question }: OpenQuestion, given: string): OpenQuestion {
+  if (calls === undefined) return question;
+  return calls.includes(given) ? { ...question, call: given } : { ...question, calls };
 }
 
 function checkAnswer(
