@@ -248,8 +248,8 @@ export const namedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a call of an agent's earlier round stays open for ever",
     file: resolve,
-    find: "state.previous === request.previous && isOfRound &&",
-    replace: "state.previous === request.previous &&",
+    find: "return isOfRound && (ofMessage",
+    replace: "return (isOfRound || true) && (ofMessage",
     tests: months,
   },
   {

@@ -11,7 +11,7 @@ export const notKeptMutants: readonly Mutant[] = [
     id: "nk01",
     what: "nobody learns that a result was asked for: equal calls run meanwhile",
     file: `${src}/calls/callRunner.ts`,
-    find: "else await this.#outcomes.lack(resolution.state);",
+    find: "else await this.#outcomes.lack(await this.#lacking(planned, calls, resolution.state));",
     replace: "else throw new Error(log.threadId);",
     name: "erased",
   },
