@@ -1,4 +1,3 @@
-import { StratigraphError } from "@stratigraph/core";
 import type { Journal, Verification } from "@stratigraph/journal";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";
@@ -148,9 +147,8 @@ async function looked(journal: Journal, threadId: string, tell: (done: number) =
       last = { seq, hash };
       if (entries % 256 === 0) tell(entries);
     }
-  } catch (error) {
-    if (StratigraphError.is(error, "EVICTED")) throw error;
-    // An entry can't be read: verifying reports which one.
+  } catch {
+    // An entry can't be read: verifying reports which one, or that all are in an archive.
     return { entries, first, last, signed, keys, isRead: false, broken: undefined };
   }
   return { entries, first, last, signed, keys, isRead: true, broken };
