@@ -101,8 +101,8 @@ export const boundMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a call is made that was looked for by another key than the journal was begun with meanwhile",
     file: `${src}/calls/callRunner.ts`,
-    find: "      checkKnownBy(this.#parts.log.threadId, calls, request.knownBy);\n",
-    replace: "",
+    find: "claimed = undefined;\n      checkKnownBy(this.#parts.log.threadId, calls, request.knownBy);",
+    replace: "claimed = undefined;",
     tests: keyed,
   },
   {

@@ -94,8 +94,8 @@ export const journalMutants: readonly Mutant[] = [
     kind: "guard",
     what: "somebody is asked about a call by what was known long ago",
     file: runner,
-    find: "          if (!isFresh) {\n            isFresh = true;\n            continue;\n          }\n          // Code that",
-    replace: "          // Code that",
+    find: "          if (!isFresh) {\n            isFresh = true;\n            continue;\n          }\n          const found = await this.#gate",
+    replace: "          const found = await this.#gate",
     tests: simulated,
   },
   {

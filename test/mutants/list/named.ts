@@ -8,6 +8,7 @@ const runner = "packages/features/journal/src/calls/callRunner.ts";
 const stories = ["packages/features/journal/test/named.test.ts"];
 const months = ["packages/features/journal/test/monthly.test.ts"];
 const renamed = ["packages/features/journal/test/renamed.test.ts"];
+const equalCalls = ["packages/features/journal/test/equalCalls.test.ts"];
 const deleted = ["packages/features/journal/test/deletedRuns.test.ts"];
 const resolve = "packages/features/journal/src/calls/resolve.ts";
 const site = "packages/features/journal/src/langgraph/site.ts";
@@ -247,8 +248,8 @@ export const namedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a call of an agent's earlier round stays open for ever",
     file: resolve,
-    find: "state.previous === request.previous && isOfRound &&",
-    replace: "state.previous === request.previous &&",
+    find: "return isOfRound && (ofMessage",
+    replace: "return (isOfRound || true) && (ofMessage",
     tests: months,
   },
   {
@@ -265,8 +266,8 @@ export const namedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "the receipt of a payment before a rename is given to all later ones",
     file: resolve,
-    find: "if (visits.every((visit) => isSamePlace(visit, where))) return state;",
-    replace: "if (visits.every((visit) => isSamePlace(visit, where)) || where !== undefined) return state;",
+    find: "return found.filter(({ call }) => !given.has(call));",
+    replace: "return found.filter(() => given !== undefined);",
     tests: renamed,
   },
   {
@@ -274,8 +275,8 @@ export const namedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a call that waits under another version is made beside it",
     file: resolve,
-    find: " && isOfRound && !isAskedOnce;",
-    replace: " && isOfRound && (isAskedOnce || true);",
+    find: "if (state.nth === nth && state.where.toolCallId === where.toolCallId) return false;",
+    replace: "",
     tests: renamed,
   },
   {
@@ -290,11 +291,38 @@ export const namedMutants: readonly Mutant[] = [
   {
     id: "na81",
     kind: "guard",
-    what: "it isn't noted to whom the receipt of a payment before a rename was given",
+    what: "two equal calls of one message are second tries of one call: a payment is missing",
+    file: resolve,
+    find: "const free = found.filter(({ call }) => !taken.has(call));",
+    replace: "const free = found.filter(() => taken !== undefined);",
+    tests: equalCalls,
+  },
+  {
+    id: "na82",
+    kind: "guard",
+    what: "two equal calls that begin at once are second tries of one call",
     file: runner,
-    find: "=== undefined ? state.call : request.call;",
-    replace: "=== undefined ? request.call : request.call;",
-    tests: renamed,
+    find: 'const isStill = now.do === "repeat" && now.state.call === of;',
+    replace: "const isStill = now !== undefined;",
+    tests: equalCalls,
+  },
+  {
+    id: "na83",
+    kind: "guard",
+    what: "an agent in a graph pays again what a person said was paid",
+    file: resolve,
+    find: "const isNamedByCode = request.named === true && request.where.toolCallId === undefined;",
+    replace: "const isNamedByCode = request.named === true;",
+    tests: equalCalls,
+  },
+  {
+    id: "na84",
+    kind: "guard",
+    what: "in a graph, the second of two equal calls of one message is taken for a second try of the first",
+    file: resolve,
+    find: "(ofMessage?.() ?? [previous])",
+    replace: "[previous]",
+    tests: equalCalls,
   },
   {
     id: "de01",

@@ -254,7 +254,10 @@ function placeOfTool(
   const beginsAnew = (task.namespace !== "" || task.callScope !== undefined) && currentCall() === undefined;
   if (chain !== undefined && !beginsAnew) return chain;
   const nth = chain?.nth ?? countInAttempt(task, name, version, argsText);
-  return placeOfNamed(task, name, version, argsText, chain?.previous ?? null, String(nth));
+  const placeOf = (n: number): ChainPlace =>
+    placeOfNamed(task, name, version, argsText, chain?.previous ?? null, String(n));
+  const ofMessage = chain && (() => Array.from({ length: chain.calls }, (_, n) => placeOf(n).previous));
+  return { ...placeOf(nth), ofMessage };
 }
 
 /**

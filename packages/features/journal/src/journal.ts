@@ -141,7 +141,7 @@ export class Journal extends CallFront {
    * Verifies that the entries of a thread's journal are unchanged, that none is missing, that the values stored with them are unchanged,
    * and that what was erased is no longer stored. Damage is returned, not thrown. Without `head`, it can't detect that the last entries
    * were removed; without `sign`, it can't detect that all were forged.
-   * @throws InvalidOptionError; errors of the storage
+   * @throws InvalidOptionError; EvictedError if it is in an archive that isn't open; errors of the storage
    */
   async verify(threadId: string, options: VerifyOptions = {}): Promise<Verification> {
     checkVerifyOptions(options);

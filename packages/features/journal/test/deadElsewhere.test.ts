@@ -1,12 +1,10 @@
-import { HumanMessage, ToolMessage, type AIMessage } from "@langchain/core/messages";
+import { HumanMessage, ToolMessage, type AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { Annotation, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createJournal, currentCall } from "../src/index.ts";
-import { asks, call, questions, says } from "./support/effects.ts";
+import { agentOf, asks, call, questions, says, type Script } from "./support/effects.ts";
 import { deafToDeaths, Life } from "./support/mortal.ts";
 
 // A process died while it paid. Another one is asked for the same payment, by a message that isn't the same: it hasn't looked yet whether
@@ -43,21 +41,12 @@ function process(
   const tools = journal.tools([pay], {
     [name]: { effects, ...(name === "pay" ? {} : { formerly: "pay" }) },
   });
-  const State = Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel });
-  const graph = new StateGraph(State)
-    .addNode("agent", (state) => {
-      const last = state.messages.at(-1)!;
-      const isPaid = last.getType() === "tool" && String(last.content).startsWith("receipt");
-      const message = isPaid ? says("done") : asks(call(name, { amount: 5 }));
-      return { messages: [message], ...journal.next(state, message) };
-    })
-    .addNode("tools", new ToolNode(tools))
-    .addEdge(START, "agent")
-    .addConditionalEdges("agent", ({ messages }) =>
-      ((messages.at(-1) as AIMessage).tool_calls?.length ?? 0) > 0 ? "tools" : END,
-    )
-    .addEdge("tools", "agent")
-    .compile({ checkpointer: saver });
+  const script: Script = (_turn, _asked, messages) => {
+    const last = messages.at(-1)!;
+    const isPaid = last.getType() === "tool" && String(last.content).startsWith("receipt");
+    return isPaid ? says("done") : asks(call(name, { amount: 5 }));
+  };
+  const { graph } = agentOf(journal, tools, script, saver);
   return { graph, journal };
 }
 
@@ -73,7 +62,7 @@ const ways: Readonly<Record<string, { name?: string; goOn: (one: Process) => Pro
   },
   "after the call was answered by hand": {
     goOn: async ({ graph }) => {
-      const { messages } = (await graph.getState(config)).values as typeof MessagesAnnotation.State;
+      const { messages } = (await graph.getState(config)).values as { messages: BaseMessage[] };
       const id = (messages.at(-1) as AIMessage).tool_calls![0]!.id!;
       const skipped = new ToolMessage({ content: "skipped", tool_call_id: id });
       await graph.updateState(config, { messages: [skipped] }, "tools");

@@ -1,5 +1,5 @@
 import { Annotation, Command, Send, START, StateGraph } from "@langchain/langgraph";
-import { TierSaver } from "@stratigraph/core";
+import { MemorySaver, TierSaver } from "@stratigraph/core";
 import { reservedNamespaces, type AppendRequest } from "@stratigraph/core/tier";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { inRounds } from "../../../../test/rounds.ts";
@@ -289,5 +289,68 @@ describe.each(fewSavers)("equal branches, on %s", (_name, open) => {
     }
     expect(paid.toSorted()).toEqual(["ada", "bob"]);
     expect(state.receipts).toHaveLength(2);
+  });
+});
+
+describe("equal branches of a process that lives", () => {
+  const on = { configurable: { thread_id: "ada" } };
+  /** A fan-out of three payments, which begin at once. @param pay what the bank does with the n-th one */
+  function fanOut(pay: (n: number) => string, isKilled = () => false) {
+    const saver = new MemorySaver();
+    const journal = createJournal(saver);
+    let paid = 0;
+    let begin!: () => void;
+    const began = new Promise<void>((resolve) => (begin = resolve));
+    const work = async () => {
+      const n = (paid += 1);
+      if (n === 3) begin();
+      await began;
+      return pay(n);
+    };
+    const graph = new StateGraph(State)
+      .addNode("pay", async (_state, config) => {
+        const receipts = [await journal.run(config, { id: "pay", args: {} }, work)];
+        if (isKilled()) throw new Error("killed");
+        return { receipts };
+      })
+      .addConditionalEdges(START, () => [1, 2, 3].map(() => new Send("pay", {})))
+      .compile({ checkpointer: saver });
+    return { graph, journal, paid: () => paid };
+  }
+
+  it.each(["error", "signal"])("that an %s cut off are asked for once", async (way) => {
+    const stop = new AbortController();
+    const { graph, paid } = fanOut((n) => {
+      if (n > 3) return `receipt ${n}`;
+      if (way === "signal") stop.abort();
+      throw new Error("cut");
+    });
+    await expect(graph.invoke({}, { ...on, signal: stop.signal })).rejects.toThrow();
+    const asked = questions(await graph.invoke(null, on));
+    expect(asked.map(({ value }) => (value as AmbiguousQuestion).equal)).toEqual([3]);
+    expect(asked[0]!.value).toMatchObject({ why: expect.stringContaining("3 equal calls: cut") });
+    const resume = { id: asked[0]!.value.id, happened: 2, results: ["one", "two"] };
+    const { receipts } = await graph.invoke(new Command({ resume }), on);
+    expect([receipts.toSorted(), paid()]).toEqual([["one", "receipt 4", "two"], 4]);
+  });
+
+  it("whose results were erased are asked for once: all of them happened", async () => {
+    let isKilled = true;
+    const { graph, journal, paid } = fanOut(
+      (n) => `receipt ${n}`,
+      () => isKilled,
+    );
+    await expect(graph.invoke({}, on)).rejects.toThrow("killed");
+    isKilled = false;
+    await journal.erase("ada", { before: new Date(Date.now() + 60_000) });
+    const asked = questions(await graph.invoke(null, on));
+    expect(asked.map(({ value }) => value)).toMatchObject([{ equal: 3, happened: true }]);
+    const { id } = asked[0]!.value;
+    const refused = questions(await graph.invoke(new Command({ resume: { id, happened: 2 } }), on));
+    expect((refused[0]!.value as AmbiguousQuestion).refused).toContain("happened: 3");
+    const results = ["one", "two", "three"];
+    const resume = { [refused[0]!.id]: { id, happened: 3, results } };
+    const { receipts } = await graph.invoke(new Command({ resume }), on);
+    expect([receipts.toSorted(), paid()]).toEqual([results.toSorted(), 3]);
   });
 });

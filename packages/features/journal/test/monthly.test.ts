@@ -7,10 +7,8 @@ import {
   END,
   interrupt,
   MessagesAnnotation,
-  messagesStateReducer,
   START,
   StateGraph,
-  type Messages,
 } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
@@ -18,7 +16,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { inRounds } from "../../../../test/rounds.ts";
 import { createJournal, currentCall, type Journal, type Policy } from "../src/index.ts";
-import { asks, call, says } from "./support/effects.ts";
+import { agentOf, asks, call, says, type Script } from "./support/effects.ts";
 import { deafToDeaths, Life, type Death } from "./support/mortal.ts";
 
 // A bank that charges once for an idempotency key, as Stripe does. What is counted is what it charged.
@@ -81,30 +79,14 @@ function payer(
     { name: "charge", description: "charges", schema: z.object({ euros: z.number() }) },
   );
   const tools = journal.tools([charge], { charge: "idempotent" });
-  const messages = Annotation<BaseMessage[], Messages>({
-    reducer: (all, more) => messagesStateReducer(all, more).slice(-window),
-    default: () => [],
-  });
-  const graph = new StateGraph(Annotation.Root({ messages, ...journal.channel }))
-    .addNode("agent", (state) => {
-      const said = state.messages.at(-1)!;
-      const asked = state.messages.findLastIndex((one) => one.getType() === "human");
-      const tries = state.messages.slice(asked).filter((one) => one.getType() === "tool").length;
-      const isPaid = String(said.content).startsWith("receipt");
-      const message = isPaid
-        ? says("paid")
-        : tries < patience
-          ? asks(...Array.from({ length: twice ? 2 : 1 }, () => call("charge", { euros: 10 })))
-          : says("it failed");
-      return { messages: [message], ...journal.next(state, message) };
-    })
-    .addNode("tools", new ToolNode(tools))
-    .addEdge(START, "agent")
-    .addConditionalEdges("agent", ({ messages }) =>
-      ((messages.at(-1) as AIMessage).tool_calls?.length ?? 0) > 0 ? "tools" : END,
-    )
-    .addEdge("tools", "agent")
-    .compile({ checkpointer: saver });
+  const script: Script = (_turn, _asked, messages) => {
+    const asked = messages.findLastIndex((one) => one.getType() === "human");
+    const tries = messages.slice(asked).filter((one) => one.getType() === "tool").length;
+    if (String(messages.at(-1)!.content).startsWith("receipt")) return says("paid");
+    if (tries >= patience) return says("it failed");
+    return asks(...Array.from({ length: twice ? 2 : 1 }, () => call("charge", { euros: 10 })));
+  };
+  const { graph } = agentOf(journal, tools, script, saver, { window });
   return { graph, journal, charged, saver, tools };
 }
 

@@ -1,12 +1,9 @@
-import type { AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { Annotation, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { MemorySaver, type TierSaver } from "@stratigraph/core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createJournal, currentCall, type ToolOptions } from "../src/index.ts";
-import { asks, call, questions, receipts, reply, says } from "./support/effects.ts";
+import { agentOf, asks, call, questions, receipts, reply, says, type Script } from "./support/effects.ts";
 
 // A deployment gives a tool another name, or a version, while a call of it waits for its answer.
 
@@ -36,24 +33,14 @@ function deployment(
     },
     { name, description: "pays", schema: z.object({ euros: z.number() }) },
   );
-  const tools = new ToolNode(journal.tools([pay], { [name]: options }));
-  const graph = new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel }))
-    .addNode("agent", (state) => {
-      const { content } = state.messages.at(-1)!;
-      const message = String(content).startsWith("receipt") ? says("paid") : asks(call(name, { euros: 9 }));
-      return { messages: [message], ...journal.next(state, message) };
-    })
-    .addNode("tools", async (state, config) => {
-      const told = await tools.invoke(state, config);
-      if (dies !== undefined) throw new Error("killed");
-      return told as typeof state;
-    })
-    .addEdge(START, "agent")
-    .addConditionalEdges("agent", ({ messages }) =>
-      ((messages.at(-1) as AIMessage).tool_calls?.length ?? 0) > 0 ? "tools" : END,
-    )
-    .addEdge("tools", "agent")
-    .compile({ checkpointer: saver });
+  const script: Script = (_turn, _asked, messages) =>
+    String(messages.at(-1)!.content).startsWith("receipt") ? says("paid") : asks(call(name, { euros: 9 }));
+  const killed = (): never => {
+    throw new Error("killed");
+  };
+  const { graph } = agentOf(journal, journal.tools([pay], { [name]: options }), script, saver, {
+    afterTools: dies === undefined ? undefined : killed,
+  });
   return { graph, journal };
 }
 

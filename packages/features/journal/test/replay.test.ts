@@ -113,7 +113,7 @@ describe("a replay", () => {
   it("names the first call that wasn't recorded, and runs neither it nor what follows", async () => {
     const { journal } = await recorded();
     const replay = await journal.replay("ada");
-    const changed: Script = (turn, asked) => (turn === 1 ? asks(pays(7), pays(6)) : script(turn, asked));
+    const changed: Script = (turn, ...more) => (turn === 1 ? asks(pays(7), pays(6)) : script(turn, ...more));
     const { run, paid } = await replayed(replay, changed);
     await expect(run).rejects.toMatchObject({
       code: "REPLAY_DIVERGED",
@@ -133,7 +133,7 @@ describe("a replay", () => {
   it('runs what wasn\'t recorded under onMiss: "run"', async () => {
     const { journal } = await recorded();
     const replay = await journal.replay("ada", { onMiss: "run" });
-    const longer: Script = (turn, asked) => (turn === 2 ? asks(pays(9)) : script(turn, asked));
+    const longer: Script = (turn, ...more) => (turn === 2 ? asks(pays(9)) : script(turn, ...more));
     const { run, paid } = await replayed(replay, longer);
     expect(contents((await run).messages).at(-1)).toBe("done");
     expect(paid).toEqual([9]);
@@ -143,7 +143,7 @@ describe("a replay", () => {
   it("runs no call under `run` that the recording has anywhere: behind a difference it stands at another place", async () => {
     const { journal } = await recorded();
     const replay = await journal.replay("ada", { onMiss: "run" });
-    const first: Script = (turn, asked) => (turn === 0 ? asks(pays(9)) : script(turn - 1, asked));
+    const first: Script = (turn, ...more) => (turn === 0 ? asks(pays(9)) : script(turn - 1, ...more));
     const { run, paid } = await replayed(replay, first);
     await expect(run).rejects.toMatchObject({ code: "REPLAY_DIVERGED", data: { args: { amount: 5 } } });
     expect(paid).toEqual([9]);

@@ -80,7 +80,8 @@ function wired(tools: readonly StructuredTool[], script: Script, wiring: Wiring 
   return new StateGraph(State)
     .addNode("agent", (state) => {
       asked += 1;
-      const message = script(state.messages.filter((each) => each.getType() === "ai").length, asked);
+      const turn = state.messages.filter((each) => each.getType() === "ai").length;
+      const message = script(turn, asked, state.messages);
       return { messages: [message], ...(next ? journal.next(passed(state), message) : {}) };
     })
     .addNode("tools", new ToolNode([...tools], { handleToolErrors: shows }))

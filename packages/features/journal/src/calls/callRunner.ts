@@ -20,11 +20,18 @@ import { checkKnownBy, KnownByAnother, knownByOf } from "../log/knownBy.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { Policy } from "../options.ts";
 import { runAs, type CurrentCall } from "./currentCall.ts";
-import { Gate } from "./gate.ts";
+import { equalsOf, Gate } from "./gate.ts";
 import { endingOf, isBubbleUp, isCertain, Outcomes, toldFailure } from "./outcomes.ts";
 import { hasEqualArgs, namedCall, numbered } from "./namedCall.ts";
 import type { CallOutcome, PlannedCall } from "./plannedCall.ts";
-import { eventOfCall, openEquals, resolveCall, type CallRequest, type Knowledge } from "./resolve.ts";
+import {
+  eventOfCall,
+  isUnknown,
+  openEquals,
+  resolveCall,
+  type CallRequest,
+  type Knowledge,
+} from "./resolve.ts";
 import type { Ending, KeptResult } from "./results.ts";
 import type { Session } from "./session.ts";
 import { newIdempotencyKey } from "./idempotencyKey.ts";
@@ -224,7 +231,7 @@ export class CallRunner {
           if (result === undefined) {
             // What may run again runs again. Otherwise its result is asked for.
             if (request.effects === "none") request = { ...asked, fresh: true };
-            else await this.#outcomes.lack(resolution.state);
+            else await this.#outcomes.lack(await this.#lacking(planned, calls, resolution.state));
             continue;
           }
           const { interrupts } = resolution.state;
@@ -246,23 +253,18 @@ export class CallRunner {
           isFresh = true;
           continue;
         }
+        case "repeat":
+          if (isFresh && !(await this.#recordRepetition(planned, resolution.state))) return undefined;
+          isFresh = true;
+          continue;
         case "ask": {
           if (!isFresh) {
             isFresh = true;
             continue;
           }
-          // Code that means to repeat a call uses the same name.
-          if (
-            request.named !== true &&
-            resolution.state.call !== request.call &&
-            calls.get(request.call)?.status !== "repeats"
-          )
-            await this.#gate.append(planned, {
-              type: "repeats",
-              ...eventOfCall(request),
-              of: resolution.state.call,
-            });
-          const found = await this.#gate.settle(planned, resolution.state, resolution.died);
+          const found = await this.#gate.settle(planned, resolution.state, (each) =>
+            isUnknown(each, request, this.#known()),
+          );
           if (found !== undefined) return { kind: "recorded", result: found };
           continue;
         }
@@ -349,9 +351,7 @@ export class CallRunner {
   async #recordReturn(planned: FoundCall, state: CallState): Promise<boolean> {
     const { request, site } = planned;
     const { log } = this.#parts;
-    const { where, effects, named = false } = request;
-    // A call that was recorded under the tool's earlier name has no record of its own.
-    const call = (await log.calls()).get(request.call) === undefined ? state.call : request.call;
+    const { call, where, effects, named = false } = request;
     const returned: NewEvent = {
       event: { type: "returned", call, where, ...(named ? {} : { taken: true }) },
       author: site.author,
@@ -367,6 +367,35 @@ export class CallRunner {
     return await log.change((calls): Decision<boolean> => {
       const isIt = !hasMoved(calls, planned);
       return { events: isIt ? [returned] : [], answer: isIt };
+    }, site.mayBegin);
+  }
+
+  /** A call without a result, and those that are asked for with it: equal calls of parallel tasks that have none either. */
+  async #lacking({ site }: PlannedCall, calls: Calls, state: CallState): Promise<CallState[]> {
+    const { call, tool, argsHash } = state;
+    const same = [...calls.all()].filter(
+      (each) => each.status === "succeeded" && each.tool === tool && each.argsHash === argsHash,
+    );
+    const equal = equalsOf(same, state);
+    const open = (await site.asking?.openOf(equal.map(({ where }) => where.task))) ?? [];
+    const lacking = [state];
+    for (const each of equal)
+      if (each.call !== call && open.includes(each.where.task))
+        if ((await this.#outcomes.resultOf(each)) === undefined) lacking.push(each);
+    return lacking;
+  }
+
+  /** Records that a call is a second try of an equal one, unless another one is so now. False if it may be another call. */
+  async #recordRepetition(planned: FoundCall, { call: of }: CallState): Promise<boolean> {
+    const { request, argsText, site } = planned;
+    const event: NewEvent["event"] = { type: "repeats", ...eventOfCall(request), of };
+    return await this.#parts.log.change((calls): Decision<boolean> => {
+      checkKnownBy(this.#parts.log.threadId, calls, request.knownBy);
+      if (hasMoved(calls, planned)) return { events: [], answer: false };
+      const now = resolveCall(calls, request, this.#known());
+      const isStill = now.do === "repeat" && now.state.call === of;
+      const events = [{ event, payload: { args: argsText }, author: site.author }];
+      return { events: isStill ? events : [], answer: true };
     }, site.mayBegin);
   }
 

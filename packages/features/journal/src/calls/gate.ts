@@ -1,6 +1,6 @@
 import { answerWithin } from "@stratigraph/core/internal";
 import { AmbiguousOutcomeError, resultNotKept, tookLonger } from "../errors.ts";
-import { kindOfCall, type Calls } from "../log/calls.ts";
+import { kindOfCall } from "../log/calls.ts";
 import { lacksResult, type Approval, type CallState } from "../log/callState.ts";
 import { isSamePlace, stepOf } from "../log/visits.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
@@ -96,14 +96,14 @@ export class Gate {
 
   /**
    * Finds out whether a call happened, or what it returned, by its reconciler or by asking a person, and records it.
-   * @param died whether the process that made the call ended
+   * @param isUnknown whether nobody knows what became of another call either
    * @returns the result, if it was found out and can't be kept
    * @throws AmbiguousOutcomeError, StratigraphError "RESULT_NOT_KEPT" if nobody can be asked; LangGraph's interrupt
    */
   async settle(
     { site, options, request }: PlannedCall,
     state: CallState,
-    died: boolean,
+    isUnknown: (state: CallState) => boolean,
   ): Promise<KeptResult | undefined> {
     const { call, tool, claim, error } = state;
     const happened = lacksResult(state);
@@ -119,25 +119,26 @@ export class Gate {
     const calls = await this.#log.calls();
     // An answer to another branch resolved it meanwhile.
     if (!isStillOpen(calls, state)) return undefined;
-    const alike = died ? equalsOf(calls, state) : [];
+    const open = [...calls.openOf(kindOfCall(state))].map((each) => calls.get(each)!);
+    const alike = equalsOf(open.filter(isUnknown), state);
     const equal = alike.some((each) => each.call === call) ? alike : [state];
     const [first = state] = equal;
     const named = equal.length > 1 ? equal.map((each) => [each.call, each.claim?.seq, each.key]) : [call];
     const question = {
       kind: "ambiguous" as const,
-      id: questionId("ambiguous", this.#log.threadId, ...named, state.result?.seq ?? first.claim?.seq ?? 0),
+      id: questionId("ambiguous", this.#log.threadId, ...named, first.result?.seq ?? first.claim?.seq ?? 0),
       call: first.call,
       tool,
       args,
       claimedAt: first.claim?.at,
       where: first.where,
-      why: died ? whyDied(equal.length) : (error?.message ?? "its outcome is unknown"),
+      why: whyOpen(equal),
       ...(happened ? { happened } : {}),
       ...(equal.length > 1 ? { equal: equal.length } : {}),
     };
     const { asking } = site;
     const isOneOf = equal.length > 1 && equal.some(({ where }) => isSamePlace(where, request.where));
-    const asker = isOneOf ? await asking.firstOpen(equal.map(({ where }) => where.task)) : undefined;
+    const [asker] = isOneOf ? await asking.openOf(equal.map(({ where }) => where.task)) : [];
     const ask = asker === undefined || asker === site.task ? asking.ask : asking.leave;
     const said = answered({ ...asking, ask }, question);
     const { author = site.author } = said;
@@ -211,28 +212,35 @@ function answered(asking: Asking, question: Question): unknown {
 }
 
 /**
- * The calls of parallel tasks that died together with a call, and that differ from it in nothing that a person could tell: the first that
- * began comes first.
+ * Those of some equal calls that are of parallel tasks, so that they differ from a given one in nothing that a person could tell: the first
+ * that began comes first.
  */
-function equalsOf(calls: Calls, { tool, argsHash, claim, where }: CallState): CallState[] {
+export function equalsOf<C extends Pick<CallState, "where" | "claim" | "status" | "result">>(
+  calls: Iterable<C>,
+  { where, ...state }: Pick<CallState, "where" | "status" | "result">,
+): C[] {
   // Of several of one task, the message or the code says which is which.
-  const byTask = new Map<string | undefined, CallState[]>();
-  for (const call of calls.openOf(kindOfCall({ tool, argsHash }))) {
-    const each = calls.get(call);
-    if (each?.status !== "claimed" || each.claim?.session !== claim?.session) continue;
+  const byTask = new Map<string | undefined, C[]>();
+  for (const each of calls) {
+    if (stepOf(each.where) !== stepOf(where) || lacksResult(each) !== lacksResult(state)) continue;
     const { task } = each.where;
-    if (stepOf(each.where) === stepOf(where)) byTask.set(task, [...(byTask.get(task) ?? []), each]);
+    byTask.set(task, [...(byTask.get(task) ?? []), each]);
   }
   byTask.delete(undefined);
   const equal = [...byTask.values()].flatMap((ofTask) => (ofTask.length === 1 ? ofTask : []));
   return equal.sort((a, b) => (a.claim?.seq ?? 0) - (b.claim?.seq ?? 0));
 }
 
-function whyDied(calls: number): string {
+/** Why nobody knows what became of calls. */
+function whyOpen(calls: readonly CallState[]): string {
   const died = "the process that made the call ended before its outcome was recorded";
-  return calls === 1
-    ? died
-    : `the process that made these ${calls} equal calls ended before their outcomes were recorded; equal calls whose outcome is recorded aren't among them`;
+  const whys = calls.map(({ status, error }) =>
+    status === "claimed" ? died : (error?.message ?? "its outcome is unknown"),
+  );
+  const why = [...new Set(whys)].join("; ");
+  return calls.length === 1
+    ? why
+    : `of these ${calls.length} equal calls: ${why}. Equal calls whose outcome is recorded aren't among them`;
 }
 
 /** What an answer says of the nth of equal calls. It doesn't matter which of them happened. */

@@ -144,8 +144,12 @@ export class Outcomes {
     this.tell(planned, suspended ? "suspended" : certain ? "failed" : "unknown", 0, { error });
   }
 
-  /** Records that a call happened whose result is asked for, and isn't kept: until somebody gives it, no equal call is made. */
-  async lack(state: CallState): Promise<void> {
+  /** Records that calls happened whose results are asked for, and aren't kept: until somebody gives them, no equal call is made. */
+  async lack(states: readonly CallState[]): Promise<void> {
+    for (const state of states) await this.#lack(state);
+  }
+
+  async #lack(state: CallState): Promise<void> {
     const { call, result } = state;
     const notKept = await this.#log.change((calls): Decision<string | undefined> => {
       const now = calls.get(call);

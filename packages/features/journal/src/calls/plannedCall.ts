@@ -44,8 +44,8 @@ export interface Asking {
   readonly ask: (question: Question) => never;
   /** Stops the task: another one of its step asks. @throws LangGraph's interrupt, without a question */
   readonly leave: () => never;
-  /** The first of some tasks of the step that hasn't ended. */
-  readonly firstOpen: (tasks: readonly (string | undefined)[]) => Promise<string | undefined>;
+  /** Those of some tasks of the step that haven't ended. */
+  readonly openOf: (tasks: readonly (string | undefined)[]) => Promise<readonly (string | undefined)[]>;
 }
 
 /** A call to make. {@link CallRunner} says what it is made from, and what becomes of it. */

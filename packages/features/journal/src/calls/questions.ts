@@ -33,7 +33,7 @@ export interface AmbiguousQuestion {
   readonly why: string;
   /** The call happened, and its result is asked for. */
   readonly happened?: true | undefined;
-  /** How many equal calls of parallel tasks, which died together, it is about. Absent for one call. */
+  /** How many equal calls of parallel tasks it is about. Absent for one call. */
   readonly equal?: number | undefined;
   /** What was wrong with the previous answer, if there was one. */
   readonly refused?: string | undefined;
@@ -110,7 +110,7 @@ export function answerSchema(question: Question): object {
       : {
           happened:
             question.happened === true
-              ? { const: true, title: "It happened" }
+              ? { const: question.equal ?? true, title: "It happened" }
               : question.equal === undefined
                 ? { type: "boolean", title: "Did it happen?" }
                 : {
@@ -164,8 +164,9 @@ export function readAnswer(question: Question, answers: Answers): { answer: unkn
       // "true" may be meant for one of them, or for all.
       const isCount =
         typeof happened === "number" && Number.isSafeInteger(happened) && happened >= 0 && happened <= most;
+      const isMeant = isCount && (question.happened !== true || happened === most);
       const areResults = results === undefined || (Array.isArray(results) && results.length === happened);
-      if (isCount && areResults) return { answer: { id, happened, result, results, author } };
+      if (isMeant && areResults) return { answer: { id, happened, result, results, author } };
     } else if (happened === false && question.happened !== true)
       return { answer: { id, happened: false, author } };
     else if (happened === true) return { answer: { id, happened: true, result, author } };
@@ -174,7 +175,9 @@ export function readAnswer(question: Question, answers: Answers): { answer: unkn
     question.kind === "approval"
       ? `{ id: "${id}", allow: true or false, reason? }`
       : question.happened === true
-        ? `{ id: "${id}", happened: true, result }: it is recorded that the call happened`
+        ? question.equal === undefined
+          ? `{ id: "${id}", happened: true, result }: it is recorded that the call happened`
+          : `{ id: "${id}", happened: ${question.equal}, results: [one for each] }: it is recorded that all of them happened`
         : question.equal !== undefined
           ? `{ id: "${id}", happened: how many of the ${question.equal} happened, results: [one for each of those]? }`
           : `{ id: "${id}", happened: true, result } or { id: "${id}", happened: false }`;

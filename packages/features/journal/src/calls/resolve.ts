@@ -1,5 +1,5 @@
 import { kindOfCall, type Calls } from "../log/calls.ts";
-import { lacksResult, type Approval, type CallState } from "../log/callState.ts";
+import { isOpen, lacksResult, type Approval, type CallState } from "../log/callState.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import type { Call, KnownBy } from "../log/entry.ts";
 import { isOfAnotherTask, isSamePlace, stepOf } from "../log/visits.ts";
@@ -22,6 +22,8 @@ export interface CallRequest extends Call {
   readonly otherHashes?: readonly string[] | undefined;
   /** The key with which `call` and `previous` are hashed; undefined for the journal's own calls, which are never keyed. */
   readonly knownBy?: KnownBy | undefined;
+  /** The `previous` of the equal calls that its message asks for, for a call that is identified within its step. */
+  readonly ofMessage?: (() => readonly Digest[]) | undefined;
 }
 
 /** The part of a request that an event keeps. */
@@ -32,6 +34,7 @@ export function eventOfCall(request: CallRequest): Call {
     former: _former,
     otherHashes: _other,
     knownBy: _knownBy,
+    ofMessage: _ofMessage,
     ...call
   } = request;
   return call;
@@ -76,8 +79,10 @@ export type Resolution =
     }
   /** Somebody runs it now. */
   | { readonly do: "wait"; readonly state: CallState }
+  /** It is a second try of an equal call, which is to be recorded first: what becomes of that one holds for it, too. */
+  | { readonly do: "repeat"; readonly state: CallState }
   /** Nobody knows whether it, or the same call elsewhere, happened, or what it returned. */
-  | { readonly do: "ask"; readonly state: CallState; readonly died: boolean }
+  | { readonly do: "ask"; readonly state: CallState }
   /** Two tasks of one step make the same call, and can't be told apart. */
   | { readonly do: "refuse"; readonly state: CallState };
 
@@ -98,21 +103,21 @@ export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge
     if (state?.status === "succeeded" && request.fresh !== true && !isAsked) return { do: "return", state };
     return { do: "run", attempt: (state?.attempts ?? 0) + 1, approved: state?.approved };
   }
-  const former = state === undefined ? formerOf(calls, request) : undefined;
-  if (former !== undefined) return { do: "return", state: former };
   const own = state === undefined ? undefined : resolveState(calls, state, request, known);
   if (own !== undefined && own.do !== "run") return own;
-  const other = openElsewhere(calls, request, known);
+  const other = triedBefore(calls, request, known, state === undefined);
   const run = own ?? { do: "run" as const, attempt: 1, key: undefined, approved: undefined };
   if (other === undefined) return run;
-  if (request.effects !== "idempotent" || lacksResult(other.state)) return other;
-  // It may be repeated, with the key of the call that it may repeat. Code repeats a call by its name.
+  // Code repeats a call by its name.
   const isNamedByCode = request.named === true && request.where.toolCallId === undefined;
+  if (request.effects !== "idempotent" || !isOpen(other) || lacksResult(other))
+    return isNamedByCode ? { do: "ask", state: other } : { do: "repeat", state: other };
+  // It may be repeated, with the key of the call that it may repeat.
   if (isNamedByCode || run.key !== undefined) return run;
-  const { key, call: of } = other.state;
+  const { key, call: of } = other;
   const isEarlier = request.earlier?.get(of);
   if (isEarlier === false) return { ...run, key, of };
-  return { do: "settle", state: other.state, isEarlier, approved: run.approved };
+  return { do: "settle", state: other, isEarlier, approved: run.approved };
 }
 
 /**
@@ -132,20 +137,41 @@ function isDeniedHere({ status, deniedBy, where }: CallState, request: CallReque
   return status === "denied" && deniedBy === "person" && task !== undefined && where.task === task;
 }
 
-/** The call that happened under a name that the tool had before, and whose result nobody was given. */
-function formerOf(
+/**
+ * The equal call of which this one is a second try: of several of one message, each is that of another one.
+ * @param isNew whether nothing of this one is recorded
+ */
+function triedBefore(
   calls: Calls,
-  { former, argsHash, otherHashes = [], where }: CallRequest,
+  request: CallRequest,
+  known: Knowledge,
+  isNew: boolean,
 ): CallState | undefined {
-  if (former === undefined || former.ids.length === 0) return undefined;
+  const found = [...(isNew ? formerCalls(calls, request) : []), ...openElsewhere(calls, request, known)];
+  if (found.length === 0 || request.where.toolCallId === undefined) return found[0];
+  const taken = new Set<Digest | undefined>();
+  for (const each of calls.all()) if (isOfMessage(each, request)) taken.add(each.repeats);
+  const free = found.filter(({ call }) => !taken.has(call));
+  return free.find(({ where }) => where.toolCallId === request.where.toolCallId) ?? free[0];
+}
+
+/** The calls that happened under a name that the tool had before, and whose results nobody was given. */
+function formerCalls(
+  calls: Calls,
+  { call: own, former, argsHash, otherHashes = [], where }: CallRequest,
+): CallState[] {
+  if (former === undefined || former.ids.length === 0) return [];
+  const found: CallState[] = [];
+  const given = new Set<Digest | undefined>();
   for (const state of calls.all()) {
     const { status, tool, visits = [] } = state;
+    const isUnanswered = former.ids.includes(state.where.toolCallId ?? "");
+    if (!isUnanswered && state.call !== own) given.add(state.repeats);
     if (status !== "succeeded" || state.effects === "none" || !former.names.includes(tool)) continue;
     if (![argsHash, ...otherHashes].includes(state.argsHash)) continue;
-    if (!former.ids.includes(state.where.toolCallId ?? "")) continue;
-    if (visits.every((visit) => isSamePlace(visit, where))) return state;
+    if (isUnanswered && visits.every((visit) => isSamePlace(visit, where))) found.push(state);
   }
-  return undefined;
+  return found.filter(({ call }) => !given.has(call));
 }
 
 function resolveState(calls: Calls, state: CallState, request: CallRequest, known: Knowledge): Resolution {
@@ -159,7 +185,7 @@ function resolveState(calls: Calls, state: CallState, request: CallRequest, know
     case "denied":
       return again;
     case "unknown":
-      return effects === "idempotent" && !lacksResult(state) ? again : { do: "ask", state, died: false };
+      return effects === "idempotent" && !lacksResult(state) ? again : { do: "ask", state };
     case "repeats": {
       const first = calls.get(state.repeats ?? "");
       const found = first && resolveState(calls, first, request, known);
@@ -169,9 +195,14 @@ function resolveState(calls: Calls, state: CallState, request: CallRequest, know
       const claim = stateOfClaim(state, request, known);
       if (claim === "runs") return { do: "wait", state };
       if (claim === "ours" || effects === "idempotent") return again;
-      return { do: "ask", state, died: true };
+      return { do: "ask", state };
     }
   }
+}
+
+/** Whether nobody knows what became of an open call: its outcome is unknown, or whoever made it ended. */
+export function isUnknown(state: CallState, request: CallRequest, known: Knowledge): boolean {
+  return state.status === "unknown" || stateOfClaim(state, request, known) === "died";
 }
 
 function stateOfClaim(
@@ -198,27 +229,27 @@ export function* openEquals(
       }
 }
 
+/** Whether one message asks for both calls: they are intended. Under another version a call is another one, though it is asked for once. */
+function isOfMessage(state: CallState, request: CallRequest): boolean {
+  const { previous, nth, where, named, ofMessage } = request;
+  if (where.toolCallId === undefined || state.call === request.call) return false;
+  if (state.nth === nth && state.where.toolCallId === where.toolCallId) return false;
+  if (named !== true) return state.previous === previous;
+  // In a subgraph, equal messages of two rounds ask for calls of one name.
+  const isOfRound = stepOf(state.where) === stepOf(where);
+  return isOfRound && (ofMessage?.() ?? [previous]).includes(state.previous);
+}
+
 /**
  * While nobody knows whether a call happened, the same tool isn't run with the same arguments anywhere in the journal: models try again
  * when they see an error. Equal calls under way, and those of the same message, aren't repetitions: they are intended.
  */
-function openElsewhere(
-  calls: Calls,
-  request: CallRequest,
-  known: Knowledge,
-): Extract<Resolution, { do: "ask" }> | undefined {
+function* openElsewhere(calls: Calls, request: CallRequest, known: Knowledge): Generator<CallState> {
+  const isOfModel = request.where.toolCallId !== undefined;
   for (const state of openEquals(calls, request)) {
-    const isOfModel = request.where.toolCallId !== undefined;
-    // In a subgraph, equal messages of two rounds ask for calls of one name.
-    const isOfRound = !isOfModel || request.named !== true || stepOf(state.where) === stepOf(request.where);
-    // Under another version it is another call, though the message asks for it once.
-    const isAskedOnce =
-      state.nth === request.nth && state.where.toolCallId === request.where.toolCallId && isOfModel;
-    const isBeside = state.previous === request.previous && isOfRound && !isAskedOnce;
-    if (isBeside && isOfModel) continue;
-    if (state.status === "unknown") return { do: "ask", state, died: false };
+    if (isOfMessage(state, request)) continue;
     // Code that makes a call twice in one task may intend both, unless it saw the first one fail.
-    if (!isBeside && stateOfClaim(state, request, known) === "died") return { do: "ask", state, died: true };
+    const mayBeIntended = !isOfModel && state.previous === request.previous;
+    if (state.status === "unknown" || (!mayBeIntended && isUnknown(state, request, known))) yield state;
   }
-  return undefined;
 }

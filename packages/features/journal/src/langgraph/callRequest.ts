@@ -26,7 +26,7 @@ export function requestOf(
     ...(toolCallId === undefined ? {} : { toolCallId }),
     ...(task.threadId === undefined || task.threadId === journal ? {} : { thread: task.threadId }),
   };
-  const { previous: plain, nth, isNamed = false } = place;
+  const { previous: plain, nth, isNamed = false, ofMessage } = place;
   const previous = sealing.known(plain, knownBy);
   return {
     call: isNamed
@@ -43,6 +43,7 @@ export function requestOf(
     where,
     knownBy,
     former,
+    ofMessage: ofMessage && (() => ofMessage().map((each) => sealing.known(each, knownBy))),
     ...(task.fresh ? { fresh: true } : {}),
   };
 }

@@ -86,6 +86,14 @@ export interface ChainPlace {
   readonly nth: number;
   /** Whether code named the call. Then `nth` isn't known, except for a call outside graphs, or one that another call makes. */
   readonly isNamed?: boolean | undefined;
+  /** The `previous` of the equal calls that its message may ask for, if each has its own. */
+  readonly ofMessage?: (() => readonly string[]) | undefined;
+}
+
+/** The place of a call that a message asks for. */
+interface AskedPlace extends ChainPlace {
+  /** How many calls the message, or the messages of its step, ask for. */
+  readonly calls: number;
 }
 
 /**
@@ -93,13 +101,13 @@ export interface ChainPlace {
  * a node or a task asked the model itself.
  * @throws StratigraphError "NOT_WIRED" if the state has no chain with the message
  */
-export function chainPlace(task: Task, tool: string, toolCallId: string | undefined): ChainPlace | undefined {
+export function chainPlace(task: Task, tool: string, toolCallId: string | undefined): AskedPlace | undefined {
   if (toolCallId === undefined) return undefined;
   const messages = modelMessagesOf(task.input);
   const position = messages.findLastIndex((message) => asksFor(message, toolCallId));
   const inInput = chainStateIn(task.input);
   if (position < 0)
-    return inInput?.ids.includes(toolCallId) ? { previous: inInput.previous, nth: 0 } : undefined;
+    return inInput?.ids.includes(toolCallId) ? { previous: inInput.previous, nth: 0, calls: 1 } : undefined;
   const calls = messages[position]!.tool_calls!;
   // Some servers give two calls of a message the same id: the second one that is made is taken for the message's second one.
   const ofId = calls.flatMap(({ id, name }, n) => (id === toolCallId && name === tool ? [n] : []));
@@ -113,7 +121,8 @@ export function chainPlace(task: Task, tool: string, toolCallId: string | undefi
   const made = ofId.length === 1 ? 0 : countInAttempt(task, tool, toolCallId, String(position));
   const at = ofId[Math.min(made, ofId.length - 1)]!;
   const ofStep = callsBeside(task, messages[position]!, chain);
-  return { previous: chain.previous, nth: countEqualBefore([...ofStep, ...calls], ofStep.length + at) };
+  const nth = countEqualBefore([...ofStep, ...calls], ofStep.length + at);
+  return { previous: chain.previous, nth, calls: Math.max(calls.length, chain.ids.length) };
 }
 
 /** The calls of messages that nodes of the same step added before a message: each of these nodes asked a model. */

@@ -40,7 +40,7 @@ export async function siteOf(
             ask: (question) =>
               task.stop(() => interrupts.interrupt(question, { responseSchema: answerSchema(question) })),
             leave: interrupts.leave,
-            firstOpen: (tasks) => firstOpen(saver, task, tasks),
+            openOf: (tasks) => openOf(saver, task, tasks),
           },
     interrupts: task.interrupts,
     passOver: task.passOver,
@@ -50,17 +50,18 @@ export async function siteOf(
   };
 }
 
-/** The first of some tasks of a task's step that has stored no outcome, so that it runs again with this one. */
-async function firstOpen(
+/** Those of some tasks of a task's step that have stored no outcome, so that they run again with this one. */
+async function openOf(
   saver: TierSaver,
-  { issuer }: Task,
+  { issuer, where }: Task,
   tasks: readonly (string | undefined)[],
-): Promise<string | undefined> {
+): Promise<readonly (string | undefined)[]> {
   const stored = issuer === undefined ? undefined : await saver.getTuple(issuer);
   const ended = new Set<string>();
   for (const [task, channel] of stored?.pendingWrites ?? [])
     if (!["__interrupt__", "__resume__", "__error__"].includes(channel)) ended.add(task);
-  return tasks.find((task) => task !== undefined && !ended.has(task));
+  // In time travel, they are the outcomes of an earlier run.
+  return ended.has(where.task ?? "") ? tasks : tasks.filter((task) => !ended.has(task ?? ""));
 }
 
 /** The place of the call; undefined for one that another call makes, as it belongs to that call. */

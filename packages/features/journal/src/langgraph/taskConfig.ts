@@ -290,7 +290,8 @@ function interruptsOf(
     answers: {
       take: (id, isForOthers) => {
         const key = answerKey(threadId, id);
-        const answer = answers.get(key) ?? answerOf(given, id);
+        // The kept one may be an earlier one, which was refused.
+        const answer = answerOf(given, id) ?? answers.get(key);
         if (!isForOthers) answers.delete(key);
         return answer;
       },

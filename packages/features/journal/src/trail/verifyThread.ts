@@ -1,4 +1,5 @@
-import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { EvictedError, StratigraphError, type TierSaver } from "@stratigraph/core";
+import { isArchivedElsewhere } from "@stratigraph/core/internal";
 import type { ListedCheckpoint } from "@stratigraph/core/tier";
 import { Calls } from "../log/calls.ts";
 import { isFoldOf } from "../log/folds.ts";
@@ -14,7 +15,7 @@ import { decodeLine, firstSeq, storedHead, walk, type StoredHead } from "./walk.
 /** How often a journal that seems damaged is read at most, if its thread is written to meanwhile. */
 const attempts = 5;
 
-/** Verifies the stored journal of a thread. */
+/** Verifies the stored journal of a thread. @throws EvictedError if it is in an archive that isn't open */
 export async function verifyThread(
   saver: TierSaver,
   threadId: string,
@@ -64,6 +65,16 @@ async function checkAll(
           `the last record is named ${JSON.stringify(known.recordId)}, but no entry has this name`,
         );
       const last = await checkRecords(saver, threadId, from, known.seq, check, calls);
+      if (
+        last === undefined &&
+        known.recordId !== undefined &&
+        (await isArchivedElsewhere(saver.tier, threadId))
+      )
+        throw new EvictedError(saver.tier.name, {
+          threadId,
+          namespace: journalNamespace,
+          checkpointId: known.recordId,
+        });
       if (last !== known.recordId)
         return check.damaged(
           check.nextSeq,

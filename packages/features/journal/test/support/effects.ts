@@ -1,6 +1,14 @@
 import { AIMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { Annotation, Command, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import {
+  Annotation,
+  Command,
+  END,
+  messagesStateReducer,
+  START,
+  StateGraph,
+  type Messages,
+} from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { MemorySaver, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
@@ -41,27 +49,53 @@ export function onceEach(tools: readonly { readonly name: string }[]): Record<st
   return Object.fromEntries(tools.map(({ name }) => [name, "once"]));
 }
 
-/** A model's answers, by how often it was asked in this conversation. */
-export type Script = (turn: number, asked: number) => AIMessage;
+/** A model's answers, by how many the conversation has, how often it was asked, and the messages. */
+export type Script = (turn: number, asked: number, messages: readonly BaseMessage[]) => AIMessage;
 
-/** An agent of a StateGraph, whose model follows a script by how many answers the state has. */
+/**
+ * An agent of a StateGraph, whose model follows a script.
+ * @param window how many messages its state keeps
+ * @param afterTools is called when the tools have ended, in their step
+ */
 export function agentOf(
   journal: Journal,
   tools: ReturnType<Journal["tools"]>,
   script: Script,
   checkpointer: TierSaver | undefined,
-  { retryPolicy }: { retryPolicy?: { maxAttempts: number; initialInterval: number } } = {},
+  {
+    retryPolicy,
+    window = Infinity,
+    afterTools,
+  }: {
+    retryPolicy?: { maxAttempts: number; initialInterval: number };
+    window?: number;
+    afterTools?: (() => void) | undefined;
+  } = {},
 ) {
   let asked = 0;
-  const State = Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel });
+  const messages = Annotation<BaseMessage[], Messages>({
+    reducer: (all, more) => messagesStateReducer(all, more).slice(-window),
+    default: () => [],
+  });
+  const State = Annotation.Root({ messages, ...journal.channel });
+  const node = new ToolNode(tools as never);
+  const runTools = async (state: typeof State.State, config: object): Promise<typeof State.Update> => {
+    const told = (await node.invoke(state, config)) as typeof State.Update;
+    afterTools?.();
+    return told;
+  };
   const graph = new StateGraph(State)
     .addNode("agent", (state) => {
       const turn = state.messages.filter((message) => message.getType() === "ai").length;
       asked += 1;
-      const message = script(turn, asked);
+      const message = script(turn, asked, state.messages);
       return { messages: [message], ...journal.next(state, message) };
     })
-    .addNode("tools", new ToolNode(tools as never), retryPolicy === undefined ? {} : { retryPolicy })
+    .addNode(
+      "tools",
+      afterTools === undefined ? node : runTools,
+      retryPolicy === undefined ? {} : { retryPolicy },
+    )
     .addEdge(START, "agent")
     .addConditionalEdges("agent", (state) =>
       ((state.messages.at(-1) as AIMessage).tool_calls?.length ?? 0) > 0 ? "tools" : END,

@@ -24,7 +24,7 @@ export class ScriptedModel extends BaseChatModel {
   override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
     this.asked += 1;
     const turn = messages.filter((message) => message.getType() === "ai").length;
-    const message = this.#script(turn, this.asked);
+    const message = this.#script(turn, this.asked, messages);
     return { generations: [{ text: String(message.content), message }] };
   }
 }

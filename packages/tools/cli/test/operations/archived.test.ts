@@ -2,6 +2,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { MemoryTier } from "@stratigraph/core";
 import { operations } from "../../src/operations/index.ts";
+import { createJournal } from "@stratigraph/journal";
 import { postgres } from "@stratigraph/postgres";
 import { folder } from "@stratigraph/s3";
 import { FaultyTier } from "@stratigraph/testing";
@@ -91,6 +92,21 @@ test("an archived thread was written when its head was, not when it was archived
     ["show", { at: "old", checkpoint: point }],
   ] as const)
     await expect(ran(name, input, alone)).rejects.toMatchObject({ code: "EVICTED" });
+});
+
+test("a journal that was archived isn't empty, and isn't broken, without its archive: it is evicted", async () => {
+  const { saver, warm } = await stack();
+  const journal = createJournal(saver);
+  await journal.run(on("paid"), { id: "pay" }, () => "receipt");
+  await chat(saver).invoke({ messages: [human("a")] }, on("paid"));
+  await journal.end();
+  expect((await ran("audit", { thread: "paid" }, saver)).output).toMatchObject({ status: "verified" });
+  await saver.tier.archiveThread!("paid", async () => undefined);
+  await saver.tier.idle();
+  const alone = new TieredSaver({ warm });
+  await expect(createJournal(alone).verify("paid")).rejects.toMatchObject({ code: "EVICTED" });
+  for (const name of ["audit", "calls", "questions", "why"])
+    await expect(ran(name, { thread: "paid" }, alone), name).rejects.toMatchObject({ code: "EVICTED" });
 });
 
 test.each(reading)("%s changes no tier", async (name) => {

@@ -24,10 +24,11 @@ export const answer = operation({
   effect: "write",
   summary:
     "Answer a question about a call: whether it happened, or whether it may run. Then continue the run.",
-  args: ["thread", "call", "answer"],
+  args: ["thread", "call", "answer", "count"],
   examples: [
     "stratigraph answer ada 3f9c0a happened --result '\"receipt 7\"' --author ops",
     "stratigraph answer ada 3f9c0a not-happened --author ops",
+    "stratigraph answer ada 3f9c0a happened 25 --author ops",
   ],
   input: z.object({
     thread: fields.thread,
@@ -40,6 +41,12 @@ export const answer = operation({
       .describe(
         "happened: the call happened, and isn't repeated. not-happened: it certainly didn't happen, and may run again. allow or deny: for a call that a policy asks about.",
       ),
+    count: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .optional()
+      .describe("Of equal calls of parallel tasks: how many of them happened. The others certainly didn't."),
     result: z
       .string()
       .meta({ fromFile: true })
@@ -65,24 +72,28 @@ export const answer = operation({
     applied: z.boolean().describe("False in a dry run."),
     does: z.string().describe("What the answer does, in a sentence."),
   }),
-  async run({ thread, call, answer: given, result, reason, author, dryRun }, context) {
+  async run({ thread, call, answer: given, count, result, reason, author, dryRun }, context) {
     const journal = await openJournal(context);
     const threadId = await journalThread(journal, thread);
-    const question = questionOf(await openQuestions(journal, threadId, new Redaction([])), call, threadId);
+    const found = questionOf(await openQuestions(journal, threadId, new Redaction([])), call, threadId);
+    const question = count === undefined ? ofOne(found, call) : found;
     const { tool, kind, call: fingerprint } = question;
-    checkAnswer(question, given, { result, reason });
+    checkAnswer(question, given, { count, result, reason });
     const told = { thread: threadId, call: fingerprint, tool, kind, answer: given, author };
     const value =
       result === undefined ? undefined : await edited(journal.checkpointer, undefined, [], result);
     if (!dryRun) {
       if (kind === "ambiguous") {
-        const happened = given === "happened";
-        await journal.resolve(fingerprint, {
-          threadId,
-          happened,
-          author,
-          ...(happened ? { result: value } : {}),
-        });
+        // It doesn't matter which of equal calls happened.
+        for (const [n, each] of (question.calls ?? [fingerprint]).entries()) {
+          const happened = given === "happened" && n < (count ?? 1);
+          await journal.resolve(each, {
+            threadId,
+            happened,
+            author,
+            ...(happened ? { result: value } : {}),
+          });
+        }
       } else await storeAnswer(journal, question, { allow: given === "allow", reason, author });
     }
     return { ...told, applied: !dryRun, does: whatItDoes(question, given) };
@@ -94,7 +105,9 @@ export const answer = operation({
 });
 
 function questionOf(open: readonly OpenQuestion[], given: string, thread: string): OpenQuestion {
-  const found = open.filter(({ call, answered }) => !answered && call.startsWith(given));
+  const found = open.filter(
+    ({ call, calls = [], answered }) => !answered && [call, ...calls].some((each) => each.startsWith(given)),
+  );
   const [question] = found;
   if (question !== undefined && (found.length === 1 || question.call === given)) return question;
   if (found.length > 1)
@@ -109,10 +122,24 @@ function questionOf(open: readonly OpenQuestion[], given: string, thread: string
   );
 }
 
+/** Whoever has the whole fingerprint of one of equal calls, as the inspector and clients do, answers for that one. */
+function ofOne({ calls, ...question }: OpenQuestion, given: string): OpenQuestion {
+  if (calls === undefined) return question;
+  return calls.includes(given) ? { ...question, call: given } : { ...question, calls };
+}
+
 function checkAnswer(
-  { kind, happened }: OpenQuestion,
+  { kind, happened, calls }: OpenQuestion,
   given: (typeof answers)[number],
-  { result, reason }: { readonly result: string | undefined; readonly reason: string | undefined },
+  {
+    count,
+    result,
+    reason,
+  }: {
+    readonly count: number | undefined;
+    readonly result: string | undefined;
+    readonly reason: string | undefined;
+  },
 ): void {
   const isApproval = given === "allow" || given === "deny";
   if (kind === "approval" && !isApproval)
@@ -133,6 +160,17 @@ function checkAnswer(
       given,
       "It is recorded that this call happened, and its result isn't kept: answer happened, with its result.",
     );
+  const most = given === "happened" ? calls?.length : undefined;
+  if (most === undefined ? count !== undefined : count === undefined || count > most)
+    throw new InvalidOptionError(
+      "count",
+      count,
+      most === undefined
+        ? "Only of equal calls of parallel tasks a number happened: leave it out."
+        : `Say how many of the ${most} equal calls happened: happened 1 to happened ${most}, or not-happened for none.`,
+    );
+  if (happened === true && most !== count)
+    throw new InvalidOptionError("count", count, `It is recorded that all ${most} calls happened.`);
   if (result !== undefined && given !== "happened")
     throw new InvalidOptionError(
       "result",

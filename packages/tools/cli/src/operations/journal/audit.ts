@@ -61,7 +61,7 @@ export const audit = operation({
     const known = new Set(Object.keys(context.sign?.keys ?? {}));
     const missing = [...seen.keys].filter((key) => !known.has(key));
     const told = { thread: threadId, signed: seen.signed, keys: [...seen.keys], missing };
-    if (seen.entries === 0 && head === undefined)
+    if (seen.isRead && seen.entries === 0 && head === undefined)
       return { ...told, status: "empty" as const, entries: 0, from: 0, to: 0, proves: [], open: [] };
     const last = seen.last === undefined ? {} : { head: `${seen.last.seq}:${seen.last.hash}` };
     const range = { entries: seen.entries, from: seen.first, to: seen.last?.seq ?? 0 };
@@ -116,6 +116,8 @@ interface Looked {
   readonly last: { readonly seq: number; readonly hash: string } | undefined;
   readonly signed: number;
   readonly keys: ReadonlySet<string>;
+  /** Whether all of them can be read. */
+  readonly isRead: boolean;
   /** What is found broken without any keys. */
   readonly broken: Extract<Verification, { ok: false }> | undefined;
 }
@@ -146,10 +148,10 @@ async function looked(journal: Journal, threadId: string, tell: (done: number) =
       if (entries % 256 === 0) tell(entries);
     }
   } catch {
-    // An entry can't be read: verifying reports which one.
-    return { entries, first, last, signed, keys, broken: undefined };
+    // An entry can't be read: verifying reports which one, or that all are in an archive.
+    return { entries, first, last, signed, keys, isRead: false, broken: undefined };
   }
-  return { entries, first, last, signed, keys, broken };
+  return { entries, first, last, signed, keys, isRead: true, broken };
 }
 
 function headOf(text: string): { seq: number; hash: string } {

@@ -1,4 +1,5 @@
 import type { Journal, RecordedCall } from "@stratigraph/journal";
+import { equalsOf } from "@stratigraph/journal/internal";
 import { z } from "zod";
 import { redactedText, type Redaction } from "../values/redaction.ts";
 import { valueView } from "../values/view.ts";
@@ -13,6 +14,12 @@ const argsBytes = 8000;
 export const openQuestion = z.object({
   thread: z.string(),
   call: z.string().describe("The fingerprint of the call, by which answer finds it."),
+  calls: z
+    .array(z.string())
+    .optional()
+    .describe(
+      "All calls that it is about, if these are equal calls of parallel tasks: answer says how many of them happened.",
+    ),
   kind: z
     .enum(["ambiguous", "approval"])
     .describe(
@@ -56,7 +63,7 @@ export async function openQuestions(
   const asked = await pendingQuestions(saver, thread);
   const unresolved = (await journal.calls(thread)).filter((call) => call.unresolved === true);
   const found = await Promise.all(
-    unresolved.map((call) => ambiguous(journal, thread, call, asked, redaction)),
+    withEquals(unresolved).map((calls) => ambiguous(journal, thread, calls, asked, redaction)),
   );
   for (const { question, interrupt, checkpoint, isAnswered } of asked) {
     if (question.kind !== "approval") continue;
@@ -77,16 +84,47 @@ export async function openQuestions(
   return found;
 }
 
+/** Calls, each with those that nobody can tell from it. */
+function withEquals(calls: readonly RecordedCall[]): [RecordedCall, ...RecordedCall[]][] {
+  const found: [RecordedCall, ...RecordedCall[]][] = [];
+  const left = new Set(calls.map(openCall));
+  for (const own of left) {
+    const alike = equalsOf(
+      [...left].filter(({ kind }) => kind !== undefined && kind === own.kind),
+      own,
+    );
+    const [first = own, ...others] = alike.includes(own) ? alike : [own];
+    for (const each of [first, ...others]) left.delete(each);
+    found.push([first.call, ...others.map(({ call }) => call)]);
+  }
+  return found;
+}
+
+/** What tells a call from an equal one. */
+function openCall(call: RecordedCall) {
+  const claimed = call.entries.findLast(({ event }) => event.type === "claimed");
+  const { event, seq = 0, session = "", at = "" } = claimed ?? {};
+  return {
+    call,
+    where: call.where,
+    status: call.status,
+    claim: { seq, session, at },
+    result: call.notKept === undefined ? undefined : { seq, hash: "", kept: false },
+    kind: event?.type === "claimed" ? JSON.stringify([event.tool, event.argsHash]) : undefined,
+  };
+}
+
 async function ambiguous(
   journal: Journal,
   thread: string,
-  call: RecordedCall,
+  [call, ...others]: readonly [RecordedCall, ...RecordedCall[]],
   asked: readonly PendingQuestion[],
   redaction: Redaction,
 ): Promise<OpenQuestion> {
   const { fingerprint, tool, effects, attempts, error, where, idempotencyKey: key, notKept } = call;
+  const calls = [fingerprint, ...others.map((other) => other.fingerprint)];
   const waiting = asked.find(
-    ({ question }) => question.kind === "ambiguous" && question.call === fingerprint,
+    ({ question }) => question.kind === "ambiguous" && calls.includes(question.call),
   );
   const begun = call.entries.findLast(({ event }) => event.type === "claimed")?.at;
   const checkpoint = waiting?.checkpoint ?? where.checkpoint;
@@ -94,6 +132,7 @@ async function ambiguous(
   return {
     thread,
     call: fingerprint,
+    ...(others.length === 0 ? {} : { calls }),
     kind: "ambiguous",
     tool,
     effects,

@@ -72,6 +72,7 @@ function* questionLines({
   asked,
   begun,
   key,
+  calls,
 }: OpenQuestion): Generator<string> {
   const argsText = args === undefined ? "(erased)" : inlineText(args.value);
   yield `${shown(thread)}  ${shown(tool)}  ${argsText}`;
@@ -79,15 +80,21 @@ function* questionLines({
     kind === "approval"
       ? "May it run?"
       : happened === true
-        ? "It happened. What was its result?"
-        : "Did it happen?";
+        ? calls === undefined
+          ? "It happened. What was its result?"
+          : `These ${calls.length} equal calls happened. What was their result?`
+        : calls === undefined
+          ? "Did it happen?"
+          : `How many of these ${calls.length} equal calls happened?`;
   yield `  ${asks} ${shown(why)}`;
   if (begun !== undefined) yield `  begun ${timeText(Date.now() - Date.parse(begun))} ago  ${begun}`;
-  if (kind === "ambiguous" && key !== undefined) yield `  idempotency key ${shown(key)}`;
+  if (kind === "ambiguous" && key !== undefined && calls === undefined)
+    yield `  idempotency key ${shown(key)}`;
   if (asked) yield "  The graph is stopped, and waits for the answer.";
-  const answer = kind === "approval" ? "allow" : "happened";
+  const answer =
+    kind === "approval" ? ["allow"] : ["happened", ...(calls === undefined ? [] : [`${calls.length}`])];
   if (answered) yield "  Answered: the run uses the answer when it continues.";
-  else yield `  ${commandText("answer", [thread, call.slice(0, 12), answer], "--author …")}`;
+  else yield `  ${commandText("answer", [thread, call.slice(0, 12), ...answer], "--author …")}`;
 }
 
 async function ofAllThreads(

@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HumanMessage } from "@langchain/core/messages";
+import { Annotation, Send, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver, type TierSaver } from "@stratigraph/core";
 import { reservedNamespaces } from "@stratigraph/core/tier";
 import { createJournal, verifyTrail } from "@stratigraph/journal";
@@ -417,4 +418,44 @@ test("ids and texts of others can't move a terminal's cursor", async () => {
     ["calls", { tool: hostileId }],
   ] as const)
     await ran(name, { thread: hostileId, ...input }, saver);
+});
+
+test("equal calls of parallel tasks are one question, and the answer says how many happened", async () => {
+  const saver = new MemorySaver();
+  const journal = createJournal(saver);
+  let begun = 0;
+  let begin!: () => void;
+  const all = new Promise<void>((resolve) => (begin = resolve));
+  const State = Annotation.Root({
+    receipts: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+  });
+  const graph = new StateGraph(State)
+    .addNode("pay", async (_state, config) => {
+      const receipt = await journal.run(config, { id: "pay", args: { amount: 5 } }, async () => {
+        if (++begun > 3) return `receipt ${begun}`;
+        if (begun === 3) begin();
+        await all;
+        throw new Error("the line was cut");
+      });
+      return { receipts: [receipt] };
+    })
+    .addConditionalEdges(START, () => [1, 2, 3].map(() => new Send("pay", {})))
+    .compile({ checkpointer: saver });
+  await expect(graph.invoke({}, on("ada"))).rejects.toThrow("cut");
+  const { output, text } = await questions(saver);
+  const [{ call, calls: equal }] = output.items as [OutputOf<"questions">["items"][number]];
+  expect([output.items.length, equal?.length]).toEqual([1, 3]);
+  expect(text).toContain("How many of these 3 equal calls happened?");
+  expect(text).toContain("happened 3");
+  const short = call.slice(0, 12);
+  await expect(answer(saver, { call: short, answer: "happened" })).rejects.toThrow("how many of the 3");
+  await expect(answer(saver, { call, answer: "happened", count: 4 })).rejects.toThrow("how many of the 3");
+  await expect(answer(saver, { call, answer: "not-happened", count: 1 })).rejects.toThrow("leave it out");
+  // Whoever names one of them answers for that one.
+  await answer(saver, { call: equal![2]!, answer: "not-happened" });
+  expect((await questions(saver)).output.items).toMatchObject([{ calls: equal!.slice(0, 2) }]);
+  await answer(saver, { call: short, answer: "happened", count: "2", result: '"by phone"' });
+  expect((await questions(saver)).output.items).toEqual([]);
+  const { receipts: told } = await graph.invoke(null, on("ada"));
+  expect(told.toSorted()).toEqual(["by phone", "by phone", "receipt 4"]);
 });
