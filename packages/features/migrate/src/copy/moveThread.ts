@@ -1,29 +1,30 @@
 import { isDeepStrictEqual } from "node:util";
 import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
 import {
-  batchKey,
+  batchDigest,
   blobsOf,
   CopiedThread,
   headlessError,
   isArchivedElsewhere,
   readInParts,
   refuseEvicted,
+  rewindMark,
   tagsThreads,
   type ThreadPart,
   type ThreadReading,
 } from "@stratigraph/core/internal";
 import {
-  isKeptWhole,
-  isReserved,
   type BlobHash,
   type CheckpointRecord,
   type ListedCheckpoint,
+  type StoredWriteBatch,
   type UnchangedDeleter,
 } from "@stratigraph/core/tier";
-import { entryKey } from "../contract/outline.ts";
+import { batchIdOf, entryKey } from "../contract/outline.ts";
 import { Appender } from "./appender.ts";
 import { onlyHead } from "./ownThreads.ts";
 import type { Difference } from "./report.ts";
+import { headMoves, isOfImport, isOfThread, wentOn, type Side, type WentOn } from "./wentOn.ts";
 
 /** The result of moving a thread. */
 export interface MovedThread {
@@ -40,6 +41,9 @@ interface MoveThreadOptions {
   /** Deletes the source's thread after its copy was compared, if nobody has written to it since. */
   readonly deletes: UnchangedDeleter | undefined;
 }
+
+/** What was added to a thread that the target doesn't have. */
+const nothing: WentOn = { source: true, target: false };
 
 /** How many times a copy is tried at most, if the thread is written to meanwhile. */
 const mostTries = 3;
@@ -70,7 +74,8 @@ export async function moveThread(
       return { ...done, differences: [{ threadId, what: onlyHead }] };
     await refuseEvicted(to.tier, threadId);
     const there = await thereOf(to.tier, threadId);
-    if (isDiverged(reading, there)) return { ...done, diverged: true, differences: [] };
+    const since = there.records.size === 0 ? nothing : await sinceOf(from, to, threadId, there);
+    if (since.target && since.source) return { ...done, diverged: true, differences: [] };
     await copyTags(from.tier, to.tier, threadId);
     const copy = options.verify
       ? new CopiedThread(
@@ -79,7 +84,7 @@ export async function moveThread(
         )
       : undefined;
     try {
-      const copied = await append(to.tier, threadId, reading, there, copy);
+      const copied = await append(to.tier, threadId, reading, { there, copy, wentOn: since.target });
       done.checkpoints += copied.checkpoints;
       done.writes += copied.writes;
     } catch (error) {
@@ -92,7 +97,8 @@ export async function moveThread(
     const told = (what: string): Difference => ({ threadId, what });
     if (now.revision !== revision)
       return { ...done, differences: [told("it was written to while it was copied; repeat the move")] };
-    const differences = copy === undefined ? [] : await verify(to, threadId, reading, copy);
+    const differences =
+      copy === undefined ? [] : await verify(to, threadId, reading, { copied: copy, wentOn: since.target });
     if (options.deletes === undefined || differences.length > 0) return { ...done, differences };
     if (!(await options.deletes.deleteUnchanged(threadId, revision)))
       differences.push(told("it was written to before it could be deleted; repeat the move"));
@@ -105,7 +111,7 @@ interface There {
   readonly revision: number;
   readonly records: ReadonlyMap<string, CheckpointRecord>;
   readonly heads: ReadonlyMap<string, string>;
-  readonly writes: ReadonlySet<string>;
+  readonly writes: ReadonlyMap<string, readonly StoredWriteBatch[]>;
   readonly blobs: ReadonlySet<BlobHash>;
 }
 
@@ -113,52 +119,56 @@ async function thereOf(tier: Tier, threadId: string): Promise<There> {
   const { revision } = await tier.peek({ threadId, namespace: "" });
   const records = new Map<string, CheckpointRecord>();
   const heads = new Map<string, string>();
-  const writes = new Set<string>();
+  const writes = new Map<string, readonly StoredWriteBatch[]>();
   if (revision === 0) return { revision, records, heads, writes, blobs: new Set() };
   for await (const { record, head, writes: batches } of tier.list({ threadId, recordsOnly: true })) {
     records.set(entryKey(record), record);
     if (head !== undefined) heads.set(record.namespace, head);
-    for (const batch of batches) writes.add(batchKey(record, batch));
+    if (batches.length > 0) writes.set(entryKey(record), batches);
   }
   const blobs = new Set<BlobHash>();
   for (const { hash } of await tier.blobs(threadId)) blobs.add(hash);
   return { revision, records, heads, writes, blobs };
 }
 
-/** Whether new records in a namespace mean that the thread has continued: checkpoints, or recorded calls. */
-function isOfThread(namespace: string): boolean {
-  return !isReserved(namespace) || isKeptWhole(namespace);
+/** What was added in both storages since an earlier move. Batches are the same if their names are, or the ids that they were given. */
+async function sinceOf(from: TierSaver, to: TierSaver, threadId: string, there: There): Promise<WentOn> {
+  const here = await thereOf(from.tier, threadId);
+  const side = async ({ coder }: TierSaver, mine: There, theirs: There): Promise<Side> => {
+    const batches = new Map<string, Set<string>>();
+    for (const [key, written] of mine.writes) {
+      const known = new Set(theirs.writes.get(key)?.map(batchDigest));
+      const others = written.filter((batch) => !known.has(batchDigest(batch)) && !isOfImport(batch.taskId));
+      const ids = new Set<string>();
+      for (const batch of others) ids.add(await idOf(coder, mine.records.get(key)!, batch));
+      batches.set(key, ids);
+    }
+    return { entries: mine.records, heads: mine.heads, batches };
+  };
+  return wentOn(await side(from, here, there), await side(to, there, here));
 }
 
-/** Whether the target has checkpoints that the source doesn't have. */
-function wentOnThere({ keys }: ThreadReading, there: There): boolean {
-  return [...there.records].some(([key, { namespace }]) => isOfThread(namespace) && !keys.has(key));
+async function idOf(coder: TierSaver["coder"], record: CheckpointRecord, batch: StoredWriteBatch) {
+  if (rewindMark(batch.taskId) !== undefined) return batchIdOf(batch)!;
+  const [opened] = await coder.writes.open(record, [batch]);
+  return batchIdOf(opened!) ?? batchDigest(batch);
 }
 
-/** Whether the target has records that the source doesn't have, and the source has records that the target doesn't have. */
-function isDiverged(reading: ThreadReading, there: There): boolean {
-  return wentOnThere(reading, there) && [...reading.keys].some((key) => !there.records.has(key));
-}
-
-/** @param copy gets the copied parts, to compare them later */
+/** @param how `copy` gets the copied parts, to compare them later; the heads stay if the thread `wentOn` in the target */
 async function append(
   tier: Tier,
   threadId: string,
   reading: ThreadReading,
-  there: There,
-  copy: CopiedThread | undefined,
+  how: { readonly there: There; readonly copy: CopiedThread | undefined; readonly wentOn: boolean },
 ): Promise<{ checkpoints: number; writes: number }> {
-  const wentOn = wentOnThere(reading, there);
+  const { there, copy } = how;
   const appender = new Appender(tier, threadId, there);
   const known = new Set(there.blobs);
   for await (const part of reading.parts()) {
     copy?.add(part, []);
     await appendPart(appender, part, there, known);
   }
-  const heads = [...reading.heads].flatMap(([namespace, to]) => {
-    const now = there.heads.get(namespace);
-    return now === to || wentOn ? [] : [{ namespace, to, expected: now === undefined ? [] : [now] }];
-  });
+  const heads = how.wentOn ? [] : headMoves(reading.heads, reading.keys, there.heads);
   await appender.end(heads);
   return appender.appended;
 }
@@ -181,11 +191,12 @@ async function appendPart(
     const about = { at: record, record, writes: [], writeCount: 0, relies: true };
     await appender.add({ ...about, blobs: blobs({ ...listed, writes: [] }) });
   }
-  const missing = checkpoints.flatMap((listed) =>
-    listed.writes
-      .filter((batch) => !there.writes.has(batchKey(listed.record, batch)))
-      .map((batch) => ({ listed, batch })),
-  );
+  const missing = checkpoints.flatMap((listed) => {
+    const names = new Set(there.writes.get(entryKey(listed.record))?.map(batchDigest));
+    return listed.writes
+      .filter((batch) => !names.has(batchDigest(batch)))
+      .map((batch) => ({ listed, batch }));
+  });
   for (const { listed, batch } of missing.sort((a, b) => a.batch.order - b.batch.order)) {
     const { threadId, namespace, checkpointId } = listed.record;
     const { order: _order, ...written } = batch;
@@ -226,11 +237,11 @@ async function verify(
   { tier, coder }: TierSaver,
   threadId: string,
   { heads, keys, isSmall }: ThreadReading,
-  copied: CopiedThread,
+  { copied, wentOn: hadGoneOn }: { readonly copied: CopiedThread; readonly wentOn: boolean },
 ): Promise<Difference[]> {
   const differences: Difference[] = [];
   const copy = await readInParts(tier, threadId, !isSmall);
-  let wentOn = false;
+  let wentOn = hadGoneOn;
   for await (const { checkpoints } of copy?.parts() ?? [])
     for (const listed of checkpoints) {
       const { record, head } = listed;
@@ -244,8 +255,7 @@ async function verify(
     }
   for (const { at, what } of copied.missing())
     differences.push({ threadId, namespace: at.namespace, checkpointId: at.checkpointId, what });
-  for (const [namespace, checkpointId] of heads)
-    if (!wentOn && copy?.heads.get(namespace) !== checkpointId)
-      differences.push({ threadId, namespace, checkpointId, what: "it isn't the head" });
+  for (const { namespace, to } of wentOn ? [] : headMoves(heads, keys, copy?.heads ?? new Map()))
+    differences.push({ threadId, namespace, checkpointId: to, what: "it isn't the head" });
   return differences;
 }
