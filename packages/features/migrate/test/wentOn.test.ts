@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promote } from "@stratigraph/branch";
 import { MemorySaver as OfficialMemory } from "@langchain/langgraph-checkpoint";
-import { MemorySaver, type TierSaver } from "@stratigraph/core";
+import { MemorySaver, TierSaver, type Tier } from "@stratigraph/core";
 import { createJournal } from "@stratigraph/journal";
 import {
   exportThreads,
@@ -16,6 +16,7 @@ import {
 } from "@stratigraph/migrate";
 import { expect, onTestFinished, test } from "vitest";
 import { history, say } from "./support/conversation.ts";
+import { tierWith } from "./support/tierWith.ts";
 
 // What somebody did with a copy stays done, and what both sides did is told.
 
@@ -128,6 +129,36 @@ test.each(Object.keys(ways))(
     const now = await to.getTuple(ada);
     expect(await ways[way]!(from, to)).toMatchObject({ diverged: [], differences: [] });
     expect(await to.getTuple(ada)).toEqual(now);
+  },
+);
+
+test.each(cases.filter(([, way]) => way !== "imported from a file"))(
+  "%s in the target while a thread is %s again is told, and stays",
+  async (deed, way) => {
+    const [from, to] = [new MemorySaver(), new MemorySaver()];
+    for (const words of ["One", "Two"]) await say(from, "ada", words);
+    await ways[way]!(from, to);
+    await say(from, "ada", "Three");
+    let lists = 0;
+    let done: Promise<unknown> | undefined;
+    // A move lists the source once it has read the target, and an import reads its checkpoints.
+    const reading = new TierSaver(
+      tierWith(from.tier, {
+        list: async function* (query: Parameters<Tier["list"]>[0]) {
+          if (++lists === 2) await (done ??= deeds[deed]!(to));
+          yield* from.tier.list(query);
+        },
+        read: async (at: Parameters<Tier["read"]>[0]) => {
+          await (done ??= deeds[deed]!(to));
+          return await from.tier.read(at);
+        },
+      }),
+    );
+    const { head } = await to.tier.peek({ threadId: "ada", namespace: "" });
+    const wanted = deed === "a promotion" ? await first(to) : head;
+    expect(await ways[way]!(reading, to)).toMatchObject({ diverged: ["ada"], checkpoints: 0 });
+    expect((await to.tier.peek({ threadId: "ada", namespace: "" })).head).toBe(wanted);
+    expect(await ways[way]!(from, to)).toMatchObject({ diverged: ["ada"], checkpoints: 0 });
   },
 );
 

@@ -17,9 +17,9 @@ import {
 import {
   isReserved,
   type Address,
-  type Appended,
   type Blob,
   type BlobHash,
+  type HeadMove,
   type StoredWriteBatch,
   type WriteBatch,
 } from "@stratigraph/core/tier";
@@ -200,15 +200,19 @@ class Bringing {
     const heads = here || unsettled ? [] : headMoves(this.#thread.heads, wanted, before);
     // If the copy has to be checked first, it gets its heads only afterwards, so that nobody sees it before.
     const isLookedAt = verify || !takeLacking;
+    const overtaken = here ? undefined : await this.#overtaken(heads);
+    if (overtaken !== undefined)
+      return { ...nothing, ...this.#appender.appended, diverged: overtaken, served };
     const moved = [...(await this.#appender.end(isLookedAt ? [] : heads))];
     if (verify && !unsettled) await this.#compare();
     if (verify && !unsettled && this.#isOurs) this.#compareMade();
     const isGood = this.#differing.length === 0 && (takeLacking || this.#lacking.length === 0);
-    if (isLookedAt && isGood) moved.push(...(await this.#appender.end(heads)));
+    const overtakenLate = isLookedAt && !here ? await this.#overtaken(heads) : undefined;
+    if (isLookedAt && isGood && overtakenLate === undefined) moved.push(...(await this.#appender.end(heads)));
     if (isGood && !here && !unsettled) await this.#tag();
     return {
       ...this.#appender.appended,
-      diverged: await this.#isElsewhere(moved),
+      diverged: overtakenLate ?? (await this.#isElsewhere(moved)),
       unsettled,
       served: served || (isGood && heads.length > 0),
       differences: [...this.#lacking, ...this.#differing],
@@ -229,8 +233,23 @@ class Bringing {
     if (tags.length > 0 && tagsThreads(tier)) await tier.tagThread(threadId, tags);
   }
 
+  /**
+   * Looks once more before heads move. Undefined: they may move.
+   * @returns if somebody continued the thread here since it was read first: whether that was elsewhere than from the source's heads
+   */
+  async #overtaken(heads: readonly HeadMove[]): Promise<boolean | undefined> {
+    if (this.#there.heads.size === 0 || !(await this.#appender.isDisturbed())) return undefined;
+    const now = await threadThere(this.#storage.tier, this.#thread.threadId);
+    const { target, source } = await this.#since(now);
+    if (!target) return undefined;
+    const present = heads.map(({ namespace }) => ({ namespace, head: now.heads.get(namespace) }));
+    return source || (await this.#isElsewhere(present));
+  }
+
   /** Whether a head didn't move because this storage continued the thread meanwhile, but not from the imported head. */
-  async #isElsewhere(moves: Appended["heads"]): Promise<boolean> {
+  async #isElsewhere(
+    moves: readonly { readonly namespace: string; readonly head: string | undefined }[],
+  ): Promise<boolean> {
     const elsewhere = moves.filter(({ namespace, head }) => head !== this.#thread.heads.get(namespace));
     if (elsewhere.length === 0) return false;
     const { records } = await threadThere(this.#storage.tier, this.#thread.threadId);

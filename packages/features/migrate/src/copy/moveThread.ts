@@ -16,6 +16,7 @@ import {
 import {
   type BlobHash,
   type CheckpointRecord,
+  type HeadMove,
   type ListedCheckpoint,
   type StoredWriteBatch,
   type UnchangedDeleter,
@@ -84,9 +85,17 @@ export async function moveThread(
         )
       : undefined;
     try {
-      const copied = await append(to.tier, threadId, reading, { there, copy, wentOn: since.target });
-      done.checkpoints += copied.checkpoints;
-      done.writes += copied.writes;
+      const appender = new Appender(to.tier, threadId, there);
+      const heads = await add(appender, reading, { there, copy, wentOn: since.target });
+      const isOvertaken = async () =>
+        (await sinceOf(from, to, threadId, await thereOf(to.tier, threadId))).target;
+      // Somebody may have continued the thread in the target since it was read there.
+      const diverged =
+        there.heads.size > 0 && !since.target && (await appender.isDisturbed()) && (await isOvertaken());
+      if (!diverged) await appender.end(heads);
+      done.checkpoints += appender.appended.checkpoints;
+      done.writes += appender.appended.writes;
+      if (diverged) return { ...done, diverged, differences: [] };
     } catch (error) {
       // Checkpoints were removed between two parts.
       if (tries < mostTries && StratigraphError.is(error, "STALE_READ")) continue;
@@ -154,23 +163,23 @@ async function idOf(coder: TierSaver["coder"], record: CheckpointRecord, batch: 
   return batchIdOf(opened!) ?? batchDigest(batch);
 }
 
-/** @param how `copy` gets the copied parts, to compare them later; the heads stay if the thread `wentOn` in the target */
-async function append(
-  tier: Tier,
-  threadId: string,
+/**
+ * Adds what the target lacks.
+ * @param how `copy` gets the copied parts, to compare them later
+ * @returns the heads to move: none if the thread `wentOn` in the target
+ */
+async function add(
+  appender: Appender,
   reading: ThreadReading,
   how: { readonly there: There; readonly copy: CopiedThread | undefined; readonly wentOn: boolean },
-): Promise<{ checkpoints: number; writes: number }> {
-  const { there, copy } = how;
-  const appender = new Appender(tier, threadId, there);
+): Promise<readonly HeadMove[]> {
+  const { there, copy, wentOn } = how;
   const known = new Set(there.blobs);
   for await (const part of reading.parts()) {
     copy?.add(part, []);
     await appendPart(appender, part, there, known);
   }
-  const heads = how.wentOn ? [] : headMoves(reading.heads, reading.keys, there.heads);
-  await appender.end(heads);
-  return appender.appended;
+  return wentOn ? [] : headMoves(reading.heads, reading.keys, there.heads);
 }
 
 /** @param known the hashes of the target's blobs; those of the part are added to it */
