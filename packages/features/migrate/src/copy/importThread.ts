@@ -7,7 +7,6 @@ import {
   refuseEvicted,
   rewindMark,
   rewindTask,
-  tagsThreads,
   type CheckpointCoder,
   type Consumed,
   type EncodedCheckpoint,
@@ -37,6 +36,7 @@ import {
 import { Digests, missingIn, type CheckpointDigest } from "./digest.ts";
 import { placedWrites, planWrites, type PlacedWrite } from "./placedWrites.ts";
 import type { Difference } from "./report.ts";
+import { bringTags } from "./tags.ts";
 import { threadThere, type ThreadThere } from "./threadThere.ts";
 import { headMoves, isOfImport, wentOn, type Side, type WentOn } from "./wentOn.ts";
 
@@ -154,7 +154,7 @@ class Bringing {
   /** Whether the source has the batches of pending writes, and not only the writes. */
   readonly #isOurs: boolean;
   #wentOn = false;
-  /** Values that the source itself lacks. */
+  /** Values that the source itself lacks, and tags that this storage can't find. */
   readonly #lacking: Difference[] = [];
   /** Differences between the copy and the source. */
   readonly #differing: Difference[] = [];
@@ -185,6 +185,7 @@ class Bringing {
     this.#wentOn = here;
     const diverged = { ...nothing, diverged: true, served };
     if (here && there) return diverged;
+    await this.#tag();
     const isAnew = !takeLacking && !served;
     const copies = new Map<string, Compared>();
     if (verify && !isAnew) for await (const [key, copy] of this.#compared(wanted)) copies.set(key, copy);
@@ -209,7 +210,6 @@ class Bringing {
     const isGood = this.#differing.length === 0 && (takeLacking || this.#lacking.length === 0);
     const overtakenLate = isLookedAt && !here ? await this.#overtaken(heads) : undefined;
     if (isLookedAt && isGood && overtakenLate === undefined) moved.push(...(await this.#appender.end(heads)));
-    if (isGood && !here && !unsettled) await this.#tag();
     return {
       ...this.#appender.appended,
       diverged: overtakenLate ?? (await this.#isElsewhere(moved)),
@@ -227,10 +227,10 @@ class Bringing {
     }
   }
 
+  /** Before anything is stored, so that the thread can always be found by its tags. */
   async #tag(): Promise<void> {
-    const { tier } = this.#storage;
     const { threadId, tags = [] } = this.#thread;
-    if (tags.length > 0 && tagsThreads(tier)) await tier.tagThread(threadId, tags);
+    for (const what of await bringTags(this.#storage, threadId, tags)) this.#lacking.push({ threadId, what });
   }
 
   /**

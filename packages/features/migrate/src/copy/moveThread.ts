@@ -9,7 +9,6 @@ import {
   readInParts,
   refuseEvicted,
   rewindMark,
-  tagsThreads,
   type ThreadPart,
   type ThreadReading,
 } from "@stratigraph/core/internal";
@@ -25,6 +24,7 @@ import { batchIdOf, entryKey } from "../contract/outline.ts";
 import { Appender } from "./appender.ts";
 import { onlyHead } from "./ownThreads.ts";
 import type { Difference } from "./report.ts";
+import { bringTags, tagsOf } from "./tags.ts";
 import { headMoves, isOfImport, isOfThread, wentOn, type Side, type WentOn } from "./wentOn.ts";
 
 /** The result of moving a thread. */
@@ -77,7 +77,8 @@ export async function moveThread(
     const there = await thereOf(to.tier, threadId);
     const since = there.records.size === 0 ? nothing : await sinceOf(from, to, threadId, there);
     if (since.target && since.source) return { ...done, diverged: true, differences: [] };
-    await copyTags(from.tier, to.tier, threadId);
+    const told = (what: string): Difference => ({ threadId, what });
+    const differences = (await bringTags(to, threadId, await tagsOf(from, threadId))).map(told);
     const copy = options.verify
       ? new CopiedThread(
           (hash, blobs) => to.coder.blobs.payload(hash, blobs),
@@ -103,11 +104,10 @@ export async function moveThread(
     }
     const now = await from.tier.peek({ threadId, namespace: "" });
     if (now.revision !== revision && tries < mostTries) continue;
-    const told = (what: string): Difference => ({ threadId, what });
     if (now.revision !== revision)
       return { ...done, differences: [told("it was written to while it was copied; repeat the move")] };
-    const differences =
-      copy === undefined ? [] : await verify(to, threadId, reading, { copied: copy, wentOn: since.target });
+    if (copy !== undefined)
+      differences.push(...(await verify(to, threadId, reading, { copied: copy, wentOn: since.target })));
     if (options.deletes === undefined || differences.length > 0) return { ...done, differences };
     if (!(await options.deletes.deleteUnchanged(threadId, revision)))
       differences.push(told("it was written to before it could be deleted; repeat the move"));
@@ -146,15 +146,22 @@ async function sinceOf(from: TierSaver, to: TierSaver, threadId: string, there: 
   const side = async ({ coder }: TierSaver, mine: There, theirs: There): Promise<Side> => {
     const batches = new Map<string, Set<string>>();
     for (const [key, written] of mine.writes) {
-      const known = new Set(theirs.writes.get(key)?.map(batchDigest));
-      const others = written.filter((batch) => !known.has(batchDigest(batch)) && !isOfImport(batch.taskId));
+      const others = notIn(theirs.writes.get(key), written);
+      const isOpened = notIn(written, theirs.writes.get(key)).length > 0;
       const ids = new Set<string>();
-      for (const batch of others) ids.add(await idOf(coder, mine.records.get(key)!, batch));
+      for (const batch of others)
+        ids.add(isOpened ? await idOf(coder, mine.records.get(key)!, batch) : batchDigest(batch));
       batches.set(key, ids);
     }
     return { entries: mine.records, heads: mine.heads, batches };
   };
   return wentOn(await side(from, here, there), await side(to, there, here));
+}
+
+/** The batches whose names others don't have, without the marks of imports. */
+function notIn(others: readonly StoredWriteBatch[] = [], batches: readonly StoredWriteBatch[] = []) {
+  const names = new Set(others.map(batchDigest));
+  return batches.filter((batch) => !names.has(batchDigest(batch)) && !isOfImport(batch.taskId));
 }
 
 async function idOf(coder: TierSaver["coder"], record: CheckpointRecord, batch: StoredWriteBatch) {
@@ -217,12 +224,6 @@ async function appendPart(
       relies: true,
     });
   }
-}
-
-async function copyTags(from: Tier, to: Tier, threadId: string): Promise<void> {
-  if (!tagsThreads(from) || !tagsThreads(to)) return;
-  const tags = await from.threadTags(threadId);
-  if (tags.length > 0) await to.tagThread(threadId, tags);
 }
 
 /** Whether two records have the same contents although their bytes differ: one of them may have been re-encrypted. */

@@ -6,12 +6,12 @@ import {
   mergeWrites,
   pendingBatches,
   rewindMark,
-  tagsThreads,
   type Consumed,
   type RevivedBatch,
 } from "@stratigraph/core/internal";
 import { reservedNamespaces, type ListedCheckpoint, type StoredWriteBatch } from "@stratigraph/core/tier";
 import { ownThreads } from "../copy/ownThreads.ts";
+import { tagsOf } from "../copy/tags.ts";
 import { batchIdOf, entryKey, isCopied, lineOf, parentKey, parentsFirst } from "../contract/outline.ts";
 import type {
   OutlineEntry,
@@ -61,7 +61,7 @@ async function threadOf(saver: TierSaver, threadId: string): Promise<SourceThrea
     const revision = await revisionOf(saver, threadId);
     const found = await outlineOf(saver, threadId);
     if (found === undefined) return undefined;
-    const tags = tagsThreads(tier) ? await tier.threadTags(threadId) : [];
+    const tags = await tagsOf(saver, threadId);
     const isUnchanged = async () => (await revisionOf(saver, threadId)) === revision;
     if (tries < mostTries && !(await isUnchanged())) continue;
     const { outline, heads, children, ...told } = found;
