@@ -303,16 +303,6 @@ export const migrateMutants: readonly Mutant[] = [
     name: "tags and metadata",
   },
   {
-    id: "mi41",
-    kind: "guard",
-    what: "a copy undoes a promotion in the target",
-    file: "packages/features/migrate/src/copy/wentOn.ts",
-    find: "entry.namespace === reservedNamespaces.reflog &&",
-    replace: "entry.namespace === reservedNamespaces.loose &&",
-    tests: ["packages/features/migrate/test/wentOn.test.ts"],
-    name: "a promotion",
-  },
-  {
     id: "mi42",
     kind: "guard",
     what: "a thread that was pruned in the source never comes over again",

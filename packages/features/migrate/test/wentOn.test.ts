@@ -179,12 +179,22 @@ test("the rest of a copy that ended early isn't taken for what somebody did in t
   const head = (await to.tier.peek({ threadId: "ada", namespace: "" })).head!;
   await say(from, "ada", "Two");
   const records = [];
-  for await (const { record, blobs } of from.tier.list({ threadId: "ada" }))
-    records.push({ record, blobs: [...blobs.values()] });
+  for await (const { record, blobs, writes } of from.tier.list({ threadId: "ada" }))
+    records.push({
+      record,
+      blobs: [...blobs.values()],
+      writes: writes.map(({ order: _order, ...batch }) => ({ ...record, ...batch })),
+    });
   await to.tier.append({
     threadId: "ada",
     records: records.map(({ record }) => record).reverse(),
     blobs: records.flatMap(({ blobs }) => blobs),
+    writes: records.flatMap(({ writes }) =>
+      writes.map(({ threadId, namespace, checkpointId, taskId, body, blobs }) => ({
+        ...{ threadId, namespace, checkpointId, taskId },
+        ...{ body, blobs },
+      })),
+    ),
     heads: [],
     onConflict: "refuse",
   });
