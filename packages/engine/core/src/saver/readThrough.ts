@@ -1,10 +1,12 @@
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
-import type { Tier } from "../contract/tier.ts";
+import type { ThreadTag, Tier } from "../contract/tier.ts";
 
 /** The storage of a saver, which threads are brought into. */
 export interface ReadThroughStorage {
   readonly tier: Tier;
   readonly coder: CheckpointCoder;
+  /** The tags that metadata names, as the storage keeps them: those that its option names, and `also`. */
+  tagsIn(metadata: Readonly<Record<string, unknown>>, also: readonly string[]): Promise<ThreadTag[]>;
 }
 
 /** Brings threads from elsewhere when they are first asked for; see {@link TierSaver.readThrough}. */

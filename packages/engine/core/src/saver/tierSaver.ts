@@ -812,8 +812,7 @@ export class TierSaver extends BaseCheckpointSaver {
     if (this.#readThrough === undefined || head !== undefined || headless === true) return false;
     // A run begins with the root. A subgraph of a thread that is here may have no head yet.
     if (namespace !== "" && revision > 0) return false;
-    const storage = { tier: this.tier, coder: this.coder };
-    const brought = await this.#readThrough.bring(storage, threadId);
+    const brought = await this.#readThrough.bring(this, threadId);
     if (brought) this.#known.forget(threadId);
     return brought;
   }

@@ -28,6 +28,12 @@ export interface SourceBatch extends RevivedBatch {
   readonly counts: boolean;
 }
 
+/** A tag of a thread. */
+export interface SourceTag extends ThreadTag {
+  /** Tells the hash key if the value is only known as a keyed hash; null: it is plain text; absent: the source doesn't tell. */
+  readonly hash?: string | null | undefined;
+}
+
 /** A pending write. */
 export interface SourceWrite {
   readonly taskId: string;
@@ -91,7 +97,7 @@ export interface SourceThread {
   /** The head of each namespace. */
   readonly heads: ReadonlyMap<string, string>;
   readonly mixedUp: readonly MixedUp[];
-  readonly tags?: readonly ThreadTag[] | undefined;
+  readonly tags?: readonly SourceTag[] | undefined;
   /** The newest version of the application's state in it; absent: not known before it is read. */
   readonly newestState?: number | undefined;
   /** The calls of its journal that only the journal keeps from being made again, in words; absent if the source has no journal. */

@@ -40,6 +40,7 @@ export class Appender {
   /** Checkpoints that somebody else appended meanwhile, for example another process that copies the same thread. */
   readonly #others = new Set<string>();
   #revision: number;
+  #isDisturbed = false;
   #parts: Part[] = [];
   #bytes = 0;
   #writes = 0;
@@ -55,6 +56,12 @@ export class Appender {
   /** How many checkpoints and pending writes were appended here. Those that somebody else appended first aren't counted. */
   get appended(): { readonly checkpoints: number; readonly writes: number } {
     return { checkpoints: this.#own.size, writes: this.#writes };
+  }
+
+  /** Whether somebody else has changed the thread since it was read. */
+  async isDisturbed(): Promise<boolean> {
+    await this.#lookForOthers();
+    return this.#isDisturbed;
   }
 
   /** Adds one checkpoint, or the new parts of one. Appends when a limit is reached. */
@@ -113,6 +120,7 @@ export class Appender {
     const { revision } = await this.#tier.peek({ threadId: this.#threadId, namespace: "" });
     if (revision === this.#revision) return;
     if (revision < this.#revision) throw new StaleReadError(this.#threadId, revision);
+    this.#isDisturbed = true;
     const there = await threadThere(this.#tier, this.#threadId);
     for (const key of there.records.keys())
       if (!this.#own.has(key) && !this.#before.records.has(key)) this.#others.add(key);

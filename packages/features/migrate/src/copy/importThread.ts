@@ -7,7 +7,6 @@ import {
   refuseEvicted,
   rewindMark,
   rewindTask,
-  tagsThreads,
   type CheckpointCoder,
   type Consumed,
   type EncodedCheckpoint,
@@ -15,10 +14,8 @@ import {
   type ReadThroughStorage,
 } from "@stratigraph/core/internal";
 import {
-  isKeptWhole,
   isReserved,
   type Address,
-  type Appended,
   type Blob,
   type BlobHash,
   type HeadMove,
@@ -39,7 +36,9 @@ import {
 import { Digests, missingIn, type CheckpointDigest } from "./digest.ts";
 import { placedWrites, planWrites, type PlacedWrite } from "./placedWrites.ts";
 import type { Difference } from "./report.ts";
+import { bringTags } from "./tags.ts";
 import { threadThere, type ThreadThere } from "./threadThere.ts";
+import { headMoves, isOfImport, wentOn, type Side, type WentOn } from "./wentOn.ts";
 
 /** The result of importing a thread. */
 export interface ImportedThread {
@@ -155,7 +154,7 @@ class Bringing {
   /** Whether the source has the batches of pending writes, and not only the writes. */
   readonly #isOurs: boolean;
   #wentOn = false;
-  /** Values that the source itself lacks. */
+  /** Values that the source itself lacks, and tags that this storage can't find. */
   readonly #lacking: Difference[] = [];
   /** Differences between the copy and the source. */
   readonly #differing: Difference[] = [];
@@ -182,17 +181,11 @@ class Bringing {
     const served = before.size > 0;
     const { outline } = this.#thread;
     const wanted = new Map(outline.map((entry) => [entryKey(entry), entry]));
-    const decides = this.#decides();
-    const ids = await this.#batchIdsThere();
-    const lacks = outline.some(
-      (entry) => decides(entry) && (!records.has(entryKey(entry)) || !hasAll(ids, entry)),
-    );
-    const wentOn =
-      [...records].some(([key, record]) => decides(record) && !wanted.has(key)) ||
-      [...ids].some(([key, there]) => !isSubset(there.ofRuns, wanted.get(key)?.batchIds));
-    this.#wentOn = wentOn;
+    const { target: here, source: there } = await this.#since(this.#there);
+    this.#wentOn = here;
     const diverged = { ...nothing, diverged: true, served };
-    if (wentOn && lacks) return diverged;
+    if (here && there) return diverged;
+    await this.#tag();
     const isAnew = !takeLacking && !served;
     const copies = new Map<string, Compared>();
     if (verify && !isAnew) for await (const [key, copy] of this.#compared(wanted)) copies.set(key, copy);
@@ -201,22 +194,25 @@ class Bringing {
       this.#noteLacking(each);
       const key = entryKey(each);
       const copy = copies.get(key) ?? (await this.#writesThere(each));
-      if (!wentOn) await this.#bring(each, copy, records.has(key) && !isAnew);
-      else if (!(await this.#hasWrites(each, copy))) return diverged;
+      if (!here) await this.#bring(each, copy, records.has(key) && !isAnew);
+      else if (records.has(key) && !(await this.#hasWrites(each, copy))) return diverged;
     }
     const unsettled = (await this.#thread.isUnchanged?.()) === false;
-    const heads = wentOn || unsettled ? [] : this.#heads();
+    const heads = here || unsettled ? [] : headMoves(this.#thread.heads, wanted, before);
     // If the copy has to be checked first, it gets its heads only afterwards, so that nobody sees it before.
     const isLookedAt = verify || !takeLacking;
+    const overtaken = here ? undefined : await this.#overtaken(heads);
+    if (overtaken !== undefined)
+      return { ...nothing, ...this.#appender.appended, diverged: overtaken, served };
     const moved = [...(await this.#appender.end(isLookedAt ? [] : heads))];
     if (verify && !unsettled) await this.#compare();
     if (verify && !unsettled && this.#isOurs) this.#compareMade();
     const isGood = this.#differing.length === 0 && (takeLacking || this.#lacking.length === 0);
-    if (isLookedAt && isGood) moved.push(...(await this.#appender.end(heads)));
-    if (isGood && !wentOn && !unsettled) await this.#tag();
+    const overtakenLate = isLookedAt && !here ? await this.#overtaken(heads) : undefined;
+    if (isLookedAt && isGood && overtakenLate === undefined) moved.push(...(await this.#appender.end(heads)));
     return {
       ...this.#appender.appended,
-      diverged: await this.#isElsewhere(moved),
+      diverged: overtakenLate ?? (await this.#isElsewhere(moved)),
       unsettled,
       served: served || (isGood && heads.length > 0),
       differences: [...this.#lacking, ...this.#differing],
@@ -231,33 +227,29 @@ class Bringing {
     }
   }
 
-  /** Which records decide whether the thread has continued on a side: checkpoints, and calls or events if the source has any. */
-  #decides(): (entry: { readonly namespace: string }) => boolean {
-    const spaces = new Set(this.#thread.outline.map(({ namespace }) => namespace));
-    return ({ namespace }) => !isReserved(namespace) || (isKeptWhole(namespace) && spaces.has(namespace));
-  }
-
+  /** Before anything is stored, so that the thread can always be found by its tags. */
   async #tag(): Promise<void> {
-    const { tier } = this.#storage;
     const { threadId, tags = [] } = this.#thread;
-    if (tags.length > 0 && tagsThreads(tier)) await tier.tagThread(threadId, tags);
+    for (const what of await bringTags(this.#storage, threadId, tags)) this.#lacking.push({ threadId, what });
   }
 
-  /** The heads to move. An existing head moves only if nobody has moved it since it was read. */
-  #heads(): HeadMove[] {
-    const wanted = new Set(this.#thread.outline.map(entryKey));
-    return [...this.#thread.heads].flatMap(([namespace, to]) => {
-      const now = this.#there.heads.get(namespace);
-      if (now === to) return [];
-      // What packages keep may have changed here since, although the thread hasn't continued. The ids of these records grow with time.
-      const isOlder = now === undefined || wanted.has(entryKey({ namespace, checkpointId: now })) || now < to;
-      if (isReserved(namespace) && !isOlder) return [];
-      return [{ namespace, to, expected: now === undefined ? [] : [now] }];
-    });
+  /**
+   * Looks once more before heads move. Undefined: they may move.
+   * @returns if somebody continued the thread here since it was read first: whether that was elsewhere than from the source's heads
+   */
+  async #overtaken(heads: readonly HeadMove[]): Promise<boolean | undefined> {
+    if (this.#there.heads.size === 0 || !(await this.#appender.isDisturbed())) return undefined;
+    const now = await threadThere(this.#storage.tier, this.#thread.threadId);
+    const { target, source } = await this.#since(now);
+    if (!target) return undefined;
+    const present = heads.map(({ namespace }) => ({ namespace, head: now.heads.get(namespace) }));
+    return source || (await this.#isElsewhere(present));
   }
 
   /** Whether a head didn't move because this storage continued the thread meanwhile, but not from the imported head. */
-  async #isElsewhere(moves: Appended["heads"]): Promise<boolean> {
+  async #isElsewhere(
+    moves: readonly { readonly namespace: string; readonly head: string | undefined }[],
+  ): Promise<boolean> {
     const elsewhere = moves.filter(({ namespace, head }) => head !== this.#thread.heads.get(namespace));
     if (elsewhere.length === 0) return false;
     const { records } = await threadThere(this.#storage.tier, this.#thread.threadId);
@@ -271,19 +263,25 @@ class Bringing {
   }
 
   /**
-   * The ids of the batches that are there, by checkpoint. Batches from a source without ids have none, so those that have one are a run's
-   * that continued here, or were imported from another storage of Stratigraph.
+   * What was added here, and in the source, since an earlier import. Batches from a source without ids have none, so those that have one
+   * are a run's that continued here, or were imported from another storage of Stratigraph.
    */
-  async #batchIdsThere(): Promise<ReadonlyMap<string, IdsThere>> {
-    const found = new Map<string, IdsThere>();
-    for (const [key, batches] of this.#there.writes) {
+  async #since({ records, heads, writes }: ThreadThere): Promise<WentOn> {
+    const { outline } = this.#thread;
+    const [all, ofRuns] = [new Map<string, Set<string>>(), new Map<string, Set<string>>()];
+    for (const [key, batches] of writes) {
       const marks = batches.filter(({ taskId }) => rewindMark(taskId) !== undefined);
       const written = batches.filter((batch) => !marks.includes(batch));
-      const opened = await this.#coder.writes.open(this.#there.records.get(key)!, written);
-      const ofRuns = [...marks.filter(({ taskId }) => isForeignMark(taskId)), ...opened];
-      found.set(key, { all: idsOf([...marks, ...opened]), ofRuns: idsOf(ofRuns) });
+      const opened = await this.#coder.writes.open(records.get(key)!, written);
+      all.set(key, idsOf([...marks, ...opened]));
+      ofRuns.set(key, idsOf([...marks.filter(({ taskId }) => !isOfImport(taskId)), ...opened]));
     }
-    return found;
+    const source: Side = {
+      entries: new Map(outline.map((entry) => [entryKey(entry), entry])),
+      heads: this.#thread.heads,
+      batches: new Map(outline.map((entry) => [entryKey(entry), new Set(entry.batchIds)])),
+    };
+    return wentOn(source, { entries: records, heads, batches: all }, ofRuns);
   }
 
   /** The pending writes of earlier imports. */
@@ -303,7 +301,9 @@ class Bringing {
     blobs: ReadonlyMap<BlobHash, Blob>,
   ): Promise<Pick<Compared, "writes" | "batches">> {
     const revived = await this.#coder.writes.revived(this.#address(at), stored, blobs);
-    const counted = currentWrites(revived.filter(({ taskId }) => !isForeignMark(taskId)));
+    const counted = currentWrites(
+      revived.filter(({ taskId }) => rewindMark(taskId) === undefined || isOfImport(taskId)),
+    );
     const brought = mergeWrites(counted.filter(({ batchId }) => batchId === undefined));
     return {
       writes: await placedWrites(this.#digests, brought, []),
@@ -545,25 +545,8 @@ class Bringing {
   }
 }
 
-/** Ids of the batches of a checkpoint. */
-interface IdsThere {
-  readonly all: ReadonlySet<string>;
-  /** Without the marks of imports. */
-  readonly ofRuns: ReadonlySet<string>;
-}
-
-function idsOf(batches: readonly { readonly taskId: string }[]): ReadonlySet<string> {
+function idsOf(batches: readonly { readonly taskId: string }[]): Set<string> {
   return new Set(batches.flatMap((batch) => batchIdOf(batch) ?? []));
-}
-
-function hasAll(ids: ReadonlyMap<string, IdsThere>, entry: OutlineEntry): boolean {
-  const there = ids.get(entryKey(entry))?.all;
-  return (entry.batchIds ?? []).every((id) => there?.has(id) === true);
-}
-
-function isSubset(ids: ReadonlySet<string>, of: readonly string[] = []): boolean {
-  const known = new Set(of);
-  return [...ids].every((id) => known.has(id));
 }
 
 interface Has {
@@ -573,12 +556,6 @@ interface Has {
 function entryOf(key: string): OutlineEntry {
   const [namespace, checkpointId] = JSON.parse(key) as [string, string];
   return { namespace, checkpointId };
-}
-
-/** Whether a batch is a rewind mark, other than those with which imports replace earlier imported writes. */
-function isForeignMark(taskId: string): boolean {
-  const mark = rewindMark(taskId);
-  return mark !== undefined && (mark.made.length > 0 || mark.undoable === true);
 }
 
 function isSameRecord(copy: Compared, original: Compared, { batches }: SourceCheckpoint): boolean {

@@ -1,29 +1,31 @@
 import { isDeepStrictEqual } from "node:util";
 import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
 import {
-  batchKey,
+  batchDigest,
   blobsOf,
   CopiedThread,
   headlessError,
   isArchivedElsewhere,
   readInParts,
   refuseEvicted,
-  tagsThreads,
+  rewindMark,
   type ThreadPart,
   type ThreadReading,
 } from "@stratigraph/core/internal";
 import {
-  isKeptWhole,
-  isReserved,
   type BlobHash,
   type CheckpointRecord,
+  type HeadMove,
   type ListedCheckpoint,
+  type StoredWriteBatch,
   type UnchangedDeleter,
 } from "@stratigraph/core/tier";
-import { entryKey } from "../contract/outline.ts";
+import { batchIdOf, entryKey } from "../contract/outline.ts";
 import { Appender } from "./appender.ts";
 import { onlyHead } from "./ownThreads.ts";
 import type { Difference } from "./report.ts";
+import { bringTags, tagsOf } from "./tags.ts";
+import { headMoves, isOfImport, isOfThread, wentOn, type Side, type WentOn } from "./wentOn.ts";
 
 /** The result of moving a thread. */
 export interface MovedThread {
@@ -40,6 +42,9 @@ interface MoveThreadOptions {
   /** Deletes the source's thread after its copy was compared, if nobody has written to it since. */
   readonly deletes: UnchangedDeleter | undefined;
 }
+
+/** What was added to a thread that the target doesn't have. */
+const nothing: WentOn = { source: true, target: false };
 
 /** How many times a copy is tried at most, if the thread is written to meanwhile. */
 const mostTries = 3;
@@ -70,8 +75,10 @@ export async function moveThread(
     if (!reading.heads.has("") && (await from.tier.peek(root)).headless === true) throw headlessError(root);
     await refuseEvicted(to.tier, threadId);
     const there = await thereOf(to.tier, threadId);
-    if (isDiverged(reading, there)) return { ...done, diverged: true, differences: [] };
-    await copyTags(from.tier, to.tier, threadId);
+    const since = there.records.size === 0 ? nothing : await sinceOf(from, to, threadId, there);
+    if (since.target && since.source) return { ...done, diverged: true, differences: [] };
+    const told = (what: string): Difference => ({ threadId, what });
+    const differences = (await bringTags(to, threadId, await tagsOf(from, threadId))).map(told);
     const copy = options.verify
       ? new CopiedThread(
           (hash, blobs) => to.coder.blobs.payload(hash, blobs),
@@ -79,9 +86,17 @@ export async function moveThread(
         )
       : undefined;
     try {
-      const copied = await append(to.tier, threadId, reading, there, copy);
-      done.checkpoints += copied.checkpoints;
-      done.writes += copied.writes;
+      const appender = new Appender(to.tier, threadId, there);
+      const heads = await add(appender, reading, { there, copy, wentOn: since.target });
+      const isOvertaken = async () =>
+        (await sinceOf(from, to, threadId, await thereOf(to.tier, threadId))).target;
+      // Somebody may have continued the thread in the target since it was read there.
+      const diverged =
+        there.heads.size > 0 && !since.target && (await appender.isDisturbed()) && (await isOvertaken());
+      if (!diverged) await appender.end(heads);
+      done.checkpoints += appender.appended.checkpoints;
+      done.writes += appender.appended.writes;
+      if (diverged) return { ...done, diverged, differences: [] };
     } catch (error) {
       // Checkpoints were removed between two parts.
       if (tries < mostTries && StratigraphError.is(error, "STALE_READ")) continue;
@@ -89,10 +104,10 @@ export async function moveThread(
     }
     const now = await from.tier.peek({ threadId, namespace: "" });
     if (now.revision !== revision && tries < mostTries) continue;
-    const told = (what: string): Difference => ({ threadId, what });
     if (now.revision !== revision)
       return { ...done, differences: [told("it was written to while it was copied; repeat the move")] };
-    const differences = copy === undefined ? [] : await verify(to, threadId, reading, copy);
+    if (copy !== undefined)
+      differences.push(...(await verify(to, threadId, reading, { copied: copy, wentOn: since.target })));
     if (options.deletes === undefined || differences.length > 0) return { ...done, differences };
     if (!(await options.deletes.deleteUnchanged(threadId, revision)))
       differences.push(told("it was written to before it could be deleted; repeat the move"));
@@ -105,7 +120,7 @@ interface There {
   readonly revision: number;
   readonly records: ReadonlyMap<string, CheckpointRecord>;
   readonly heads: ReadonlyMap<string, string>;
-  readonly writes: ReadonlySet<string>;
+  readonly writes: ReadonlyMap<string, readonly StoredWriteBatch[]>;
   readonly blobs: ReadonlySet<BlobHash>;
 }
 
@@ -113,54 +128,65 @@ async function thereOf(tier: Tier, threadId: string): Promise<There> {
   const { revision } = await tier.peek({ threadId, namespace: "" });
   const records = new Map<string, CheckpointRecord>();
   const heads = new Map<string, string>();
-  const writes = new Set<string>();
+  const writes = new Map<string, readonly StoredWriteBatch[]>();
   if (revision === 0) return { revision, records, heads, writes, blobs: new Set() };
   for await (const { record, head, writes: batches } of tier.list({ threadId, recordsOnly: true })) {
     records.set(entryKey(record), record);
     if (head !== undefined) heads.set(record.namespace, head);
-    for (const batch of batches) writes.add(batchKey(record, batch));
+    if (batches.length > 0) writes.set(entryKey(record), batches);
   }
   const blobs = new Set<BlobHash>();
   for (const { hash } of await tier.blobs(threadId)) blobs.add(hash);
   return { revision, records, heads, writes, blobs };
 }
 
-/** Whether new records in a namespace mean that the thread has continued: checkpoints, or recorded calls. */
-function isOfThread(namespace: string): boolean {
-  return !isReserved(namespace) || isKeptWhole(namespace);
+/** What was added in both storages since an earlier move. Batches are the same if their names are, or the ids that they were given. */
+async function sinceOf(from: TierSaver, to: TierSaver, threadId: string, there: There): Promise<WentOn> {
+  const here = await thereOf(from.tier, threadId);
+  const side = async ({ coder }: TierSaver, mine: There, theirs: There): Promise<Side> => {
+    const batches = new Map<string, Set<string>>();
+    for (const [key, written] of mine.writes) {
+      const others = notIn(theirs.writes.get(key), written);
+      const isOpened = notIn(written, theirs.writes.get(key)).length > 0;
+      const ids = new Set<string>();
+      for (const batch of others)
+        ids.add(isOpened ? await idOf(coder, mine.records.get(key)!, batch) : batchDigest(batch));
+      batches.set(key, ids);
+    }
+    return { entries: mine.records, heads: mine.heads, batches };
+  };
+  return wentOn(await side(from, here, there), await side(to, there, here));
 }
 
-/** Whether the target has checkpoints that the source doesn't have. */
-function wentOnThere({ keys }: ThreadReading, there: There): boolean {
-  return [...there.records].some(([key, { namespace }]) => isOfThread(namespace) && !keys.has(key));
+/** The batches whose names others don't have, without the marks of imports. */
+function notIn(others: readonly StoredWriteBatch[] = [], batches: readonly StoredWriteBatch[] = []) {
+  const names = new Set(others.map(batchDigest));
+  return batches.filter((batch) => !names.has(batchDigest(batch)) && !isOfImport(batch.taskId));
 }
 
-/** Whether the target has records that the source doesn't have, and the source has records that the target doesn't have. */
-function isDiverged(reading: ThreadReading, there: There): boolean {
-  return wentOnThere(reading, there) && [...reading.keys].some((key) => !there.records.has(key));
+async function idOf(coder: TierSaver["coder"], record: CheckpointRecord, batch: StoredWriteBatch) {
+  if (rewindMark(batch.taskId) !== undefined) return batchIdOf(batch)!;
+  const [opened] = await coder.writes.open(record, [batch]);
+  return batchIdOf(opened!) ?? batchDigest(batch);
 }
 
-/** @param copy gets the copied parts, to compare them later */
-async function append(
-  tier: Tier,
-  threadId: string,
+/**
+ * Adds what the target lacks.
+ * @param how `copy` gets the copied parts, to compare them later
+ * @returns the heads to move: none if the thread `wentOn` in the target
+ */
+async function add(
+  appender: Appender,
   reading: ThreadReading,
-  there: There,
-  copy: CopiedThread | undefined,
-): Promise<{ checkpoints: number; writes: number }> {
-  const wentOn = wentOnThere(reading, there);
-  const appender = new Appender(tier, threadId, there);
+  how: { readonly there: There; readonly copy: CopiedThread | undefined; readonly wentOn: boolean },
+): Promise<readonly HeadMove[]> {
+  const { there, copy, wentOn } = how;
   const known = new Set(there.blobs);
   for await (const part of reading.parts()) {
     copy?.add(part, []);
     await appendPart(appender, part, there, known);
   }
-  const heads = [...reading.heads].flatMap(([namespace, to]) => {
-    const now = there.heads.get(namespace);
-    return now === to || wentOn ? [] : [{ namespace, to, expected: now === undefined ? [] : [now] }];
-  });
-  await appender.end(heads);
-  return appender.appended;
+  return wentOn ? [] : headMoves(reading.heads, reading.keys, there.heads);
 }
 
 /** @param known the hashes of the target's blobs; those of the part are added to it */
@@ -181,11 +207,12 @@ async function appendPart(
     const about = { at: record, record, writes: [], writeCount: 0, relies: true };
     await appender.add({ ...about, blobs: blobs({ ...listed, writes: [] }) });
   }
-  const missing = checkpoints.flatMap((listed) =>
-    listed.writes
-      .filter((batch) => !there.writes.has(batchKey(listed.record, batch)))
-      .map((batch) => ({ listed, batch })),
-  );
+  const missing = checkpoints.flatMap((listed) => {
+    const names = new Set(there.writes.get(entryKey(listed.record))?.map(batchDigest));
+    return listed.writes
+      .filter((batch) => !names.has(batchDigest(batch)))
+      .map((batch) => ({ listed, batch }));
+  });
   for (const { listed, batch } of missing.sort((a, b) => a.batch.order - b.batch.order)) {
     const { threadId, namespace, checkpointId } = listed.record;
     const { order: _order, ...written } = batch;
@@ -197,12 +224,6 @@ async function appendPart(
       relies: true,
     });
   }
-}
-
-async function copyTags(from: Tier, to: Tier, threadId: string): Promise<void> {
-  if (!tagsThreads(from) || !tagsThreads(to)) return;
-  const tags = await from.threadTags(threadId);
-  if (tags.length > 0) await to.tagThread(threadId, tags);
 }
 
 /** Whether two records have the same contents although their bytes differ: one of them may have been re-encrypted. */
@@ -226,11 +247,11 @@ async function verify(
   { tier, coder }: TierSaver,
   threadId: string,
   { heads, keys, isSmall }: ThreadReading,
-  copied: CopiedThread,
+  { copied, wentOn: hadGoneOn }: { readonly copied: CopiedThread; readonly wentOn: boolean },
 ): Promise<Difference[]> {
   const differences: Difference[] = [];
   const copy = await readInParts(tier, threadId, !isSmall);
-  let wentOn = false;
+  let wentOn = hadGoneOn;
   for await (const { checkpoints } of copy?.parts() ?? [])
     for (const listed of checkpoints) {
       const { record, head } = listed;
@@ -244,8 +265,7 @@ async function verify(
     }
   for (const { at, what } of copied.missing())
     differences.push({ threadId, namespace: at.namespace, checkpointId: at.checkpointId, what });
-  for (const [namespace, checkpointId] of heads)
-    if (!wentOn && copy?.heads.get(namespace) !== checkpointId)
-      differences.push({ threadId, namespace, checkpointId, what: "it isn't the head" });
+  for (const { namespace, to } of wentOn ? [] : headMoves(heads, keys, copy?.heads ?? new Map()))
+    differences.push({ threadId, namespace, checkpointId: to, what: "it isn't the head" });
   return differences;
 }

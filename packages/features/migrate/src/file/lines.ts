@@ -24,7 +24,8 @@ export interface ThreadLine {
     /** Ids of its batches, as far as they have any. */
     batches?: readonly string[],
   ])[];
-  readonly tags?: readonly (readonly [key: string, value: string])[];
+  /** `hash` as that of a source's tag. */
+  readonly tags?: readonly (readonly [key: string, value: string, hash?: string | null])[];
   /** As `openCalls` of a source's thread. */
   readonly openCalls?: readonly string[];
   readonly mixedUp?: readonly MixedUp[];

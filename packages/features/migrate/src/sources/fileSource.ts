@@ -122,7 +122,7 @@ class FileThread implements SourceThread {
       ...(typeof lostTo === "string" ? { lostTo } : {}),
       batchIds: hasBatches ? (batches ?? []) : undefined,
     }));
-    this.tags = line.tags?.map(([key, value]) => ({ key, value }));
+    this.tags = line.tags?.map(([key, value, hash]) => ({ key, value, hash }));
     this.openCalls = line.openCalls;
     this.heads = new Map(Object.entries(line.heads));
     this.mixedUp = line.mixedUp ?? [];

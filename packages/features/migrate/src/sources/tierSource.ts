@@ -7,13 +7,13 @@ import {
   pendingBatches,
   refusePart,
   rewindMark,
-  tagsThreads,
   type Consumed,
   type RevivedBatch,
 } from "@stratigraph/core/internal";
 import { reservedNamespaces, type ListedCheckpoint, type StoredWriteBatch } from "@stratigraph/core/tier";
 import { isOfOneThread } from "../copy/isOfOneThread.ts";
 import { ownThreads } from "../copy/ownThreads.ts";
+import { tagsOf } from "../copy/tags.ts";
 import { batchIdOf, entryKey, isCopied, lineOf, parentKey, parentsFirst } from "../contract/outline.ts";
 import type {
   OutlineEntry,
@@ -73,7 +73,7 @@ async function threadOf(saver: TierSaver, threadId: string): Promise<SourceThrea
     await refusePart(tier, { threadId });
     const found = await outlineOf(saver, threadId);
     if (found === undefined) return undefined;
-    const tags = tagsThreads(tier) ? await tier.threadTags(threadId) : [];
+    const tags = await tagsOf(saver, threadId);
     const isUnchanged = async () => (await revisionOf(saver, threadId)) === revision;
     if (tries < mostTries && !(await isUnchanged())) continue;
     const { outline, heads, children, ...told } = found;

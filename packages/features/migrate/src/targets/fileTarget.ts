@@ -268,7 +268,9 @@ function threadLine({
       if (batchIds.length > 0) return [...place, lostTo ?? null, batchIds];
       return lostTo === undefined ? place : [...place, lostTo];
     }),
-    ...(tags.length === 0 ? {} : { tags: tags.map(({ key, value }) => [key, value] as const) }),
+    ...(tags.length === 0
+      ? {}
+      : { tags: tags.map(({ key, value, hash = null }) => [key, value, hash] as const) }),
     ...(openCalls.length === 0 ? {} : { openCalls }),
     ...(mixedUp.length === 0 ? {} : { mixedUp }),
   };
