@@ -8,6 +8,7 @@ import type {
   Peek,
   Reading,
 } from "@stratigraph/core/tier";
+import { archivedMark } from "./archivedMark.ts";
 import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";
 import { isOutage, reasonOf } from "./outage.ts";
 
@@ -44,9 +45,26 @@ export class WarmTier {
     return this.#replicas.length > 0;
   }
 
-  /** @throws what the primary throws */
+  /** While the primary is down, a replica tells whether a thread is archived: a list of history ends with that question. @throws what the primary throws */
   async peek(at: MaybeAddress): Promise<Peek> {
-    return await this.#ask(at.checkpointId !== undefined, () => this.primary.peek(at));
+    const isMark = at.namespace === archivedMark;
+    try {
+      return await this.#ask(at.checkpointId !== undefined || isMark, () => this.primary.peek(at));
+    } catch (error) {
+      if (!isMark || !this.hasReplicas || !isOutage(error)) throw error;
+      return await this.#peekBehind(at, error);
+    }
+  }
+
+  async #peekBehind(at: MaybeAddress, error: unknown): Promise<Peek> {
+    for (const { tier, breaker } of this.#inTurn()) {
+      try {
+        return await breaker.run(() => tier.peek(at));
+      } catch {
+        // Try the next replica.
+      }
+    }
+    throw error;
   }
 
   /** @throws what the primary throws */

@@ -1,3 +1,4 @@
+// long file: every way in which equal branches end, and how each is asked
 import { Annotation, Command, Send, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver, TierSaver } from "@stratigraph/core";
 import { reservedNamespaces, type AppendRequest } from "@stratigraph/core/tier";
