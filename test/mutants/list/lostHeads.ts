@@ -162,4 +162,22 @@ export const lostHeadMutants: readonly Mutant[] = [
     replace: "",
     tests: ["packages/tools/cli/test/operations/history.test.ts"],
   },
+  {
+    id: "lh31",
+    kind: "guard",
+    what: "repair makes half a copy of a thread the thread",
+    file: "packages/tools/cli/src/operations/verify/lineage.ts",
+    find: "const isUnfinished = this.#main.unfinished;",
+    replace: "const isUnfinished = false as boolean;",
+    tests: ["packages/tools/cli/test/operations/verify/unfinished.test.ts"],
+  },
+  {
+    id: "lh32",
+    kind: "guard",
+    what: "pruning takes a copy that isn't finished for a thread that lost its head",
+    file: "packages/engine/core/src/operations/prune.ts",
+    find: "    if (root.head === undefined && root.headless !== true) return false;\n",
+    replace: "",
+    tests: ["packages/tools/cli/test/operations/verify/unfinished.test.ts"],
+  },
 ];

@@ -70,8 +70,8 @@ export async function pruneThread(
   options: PruneThreadOptions = {},
 ): Promise<Pruned> {
   const keep = async (thread: Thread): Promise<Set<Node>> => {
-    await refuseLostHeads(tier, threadId, thread);
-    return withDeltaChains(thread, latest(thread, rule));
+    const isThread = await refuseLostHeads(tier, threadId, thread);
+    return isThread ? withDeltaChains(thread, latest(thread, rule)) : new Set(thread.nodes);
   };
   return await removeWhere(tier, coder, threadId, keep, options);
 }
@@ -142,7 +142,8 @@ async function removeWhere(
   );
 }
 
-async function refuseLostHeads(tier: Tier, threadId: string, thread: Thread): Promise<void> {
+/** @returns false if the thread has no heads yet: it is being copied here, or a copy was interrupted */
+async function refuseLostHeads(tier: Tier, threadId: string, thread: Thread): Promise<boolean> {
   const { nodes, heads, byKey, revision } = thread;
   for (const { record } of nodes) {
     const { namespace, lostTo } = record;
@@ -150,11 +151,14 @@ async function refuseLostHeads(tier: Tier, threadId: string, thread: Thread): Pr
     const checkpointId = heads.get(namespace);
     if (checkpointId !== undefined && byKey.has(checkpointKey({ namespace, checkpointId }))) continue;
     // It was listed while somebody wrote: nothing is removed by such a view.
-    if ((await tier.peek({ threadId, namespace: "" })).revision !== revision) return;
+    const root = await tier.peek({ threadId, namespace: "" });
+    if (root.revision !== revision) return true;
+    if (root.head === undefined && root.headless !== true) return false;
     throw checkpointId === undefined
       ? headlessError({ threadId, namespace })
       : await withoutBytes(tier, { threadId, namespace, checkpointId });
   }
+  return true;
 }
 
 /** How many of the nodes are checkpoints of graphs. */

@@ -341,16 +341,20 @@ class Lineage {
       const newest = this.#newest(namespace);
       const isElsewhere = newest === undefined && isRooted && namespace === "";
       if (newest === undefined && !isElsewhere) continue;
+      const isUnfinished = this.#main.unfinished;
+      if (isUnfinished && namespace !== "") continue;
       yield this.#found({
         kind: "wrong-head",
-        severity: "error",
+        severity: isUnfinished ? "warning" : "error",
         part: "head",
         checkpoint: { namespace, checkpointId: undefined },
-        target: newest?.checkpointId,
+        target: isUnfinished ? undefined : newest?.checkpointId,
         involved: newest === undefined ? [] : [newest],
-        meaning: isElsewhere
-          ? "The thread was archived, and its head is lost: nobody can go on from it. Open it together with its archive, and verify it again."
-          : "There are checkpoints and no head, which is lost, unless they are being imported: nobody can go on from them.",
+        meaning: isUnfinished
+          ? "A copy of this thread is being made here, or was interrupted: an import or a move gives a thread its heads last. Until then nobody sees it."
+          : isElsewhere
+            ? "The thread was archived, and its head is lost: nobody can go on from it. Open it together with its archive, and verify it again."
+            : "There are checkpoints and no head, which is lost: nobody can go on from them.",
       });
     }
   }

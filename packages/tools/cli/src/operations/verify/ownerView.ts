@@ -7,4 +7,6 @@ export interface OwnerView {
   readonly place: Place;
   readonly scan: ThreadScan;
   readonly inspection: ThreadInspection | undefined;
+  /** Whether the thread has no head yet: it is being copied here, or a copy was interrupted. */
+  readonly unfinished: boolean;
 }

@@ -204,7 +204,11 @@ async function viewOf(
   if (inspection?.contradictions !== undefined) scan.contradicted(inspection.contradictions);
   scan.lostWrites(inspection?.lostWrites ?? []);
   await scan.guarded(undefined, () => scan.runStrays(inspection?.strays ?? []));
-  return { place, scan, infos, inspection };
+  const isHeaded = (inspection?.heads ?? scan.heads).has("");
+  const root = isHeaded
+    ? undefined
+    : await scan.guarded(undefined, () => place.tier.peek({ threadId, namespace: "" }));
+  return { place, scan, infos, inspection, unfinished: root !== undefined && root.headless !== true };
 }
 
 async function inspected({ tier }: Place, threadId: string): Promise<ThreadInspection | undefined> {
