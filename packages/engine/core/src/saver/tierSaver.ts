@@ -27,6 +27,7 @@ import {
 } from "./address.ts";
 import { checkDeltaOptions, checkListOptions, checkWrites, checkedIds, checkedPut } from "./arguments.ts";
 import { BestEffort, type LooseReadings } from "./bestEffort.ts";
+import { addressKey } from "../contract/keys.ts";
 import { checkOptions } from "../contract/checkOptions.ts";
 import { endsWithin } from "../contract/answerWithin.ts";
 import { checkTier } from "../contract/checkTier.ts";
@@ -345,9 +346,14 @@ export class TierSaver extends BaseCheckpointSaver {
     }
     if (query.threadId !== undefined) await this.#runs.othersEnded(config, query.threadId);
     let found = 0;
+    // Parents that weren't listed: an archive may have them. A list that has all of them asks nothing more.
+    const awaited = new Set<string>();
     const series: Series = new Map();
     const readings: LooseReadings = new Map();
     for await (const stored of unreserved(this.tier, query)) {
+      const { record } = stored;
+      awaited.delete(addressKey(record, record.checkpointId));
+      if (record.parentId !== undefined) awaited.add(addressKey(record, record.parentId));
       const tuple = await this.#listed(config, stored, filter, { series, readings });
       if (tuple === undefined) continue;
       yield tuple;
@@ -355,7 +361,8 @@ export class TierSaver extends BaseCheckpointSaver {
       if (found === limit) return;
     }
     // One that was asked for by its id is all of the list.
-    if (query.checkpointId === undefined || found === 0) await refuseShortList(this.tier, query);
+    const isWhole = query.checkpointId !== undefined || (query.threadId !== undefined && awaited.size === 0);
+    if (found === 0 || !isWhole) await refuseShortList(this.tier, query);
   }
 
   /**

@@ -49,8 +49,8 @@ const examples = operations.flatMap(({ effect, examples: lines }) =>
 );
 
 test.each(examples)("%s", async (line, effect) => {
-  // Nobody chooses fingerprints.
-  const { args, file } = parse(line.replace("3f9c0a", project.call));
+  // Nobody chooses fingerprints. Here one call is open; equal ones are counted in the tests of `answer`.
+  const { args, file } = parse(line.replace("3f9c0a", project.call).replace("happened 25", "happened"));
   if (args[0] === "reencrypt") {
     await project.remove();
     project = await exampleProject({ encrypted: true });

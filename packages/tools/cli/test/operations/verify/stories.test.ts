@@ -232,10 +232,13 @@ test("11: an archive that was set back is named; the head goes back to what it h
   await cold.setBack(mark);
   await expect(readable(open().tier, "ada")).rejects.toMatchObject({ code: "EVICTED" });
   const report = await verified(open().tier);
-  expect(kindsOf(report)).toEqual([["wrong-head", "ada"]]);
+  expect(kindsOf(report)).toEqual([
+    ["wrong-head", "ada"],
+    ["gap", "ada"],
+  ]);
   expect(report.findings[0]!.meaning).toContain("The head was archived, and tier bucket doesn't have it");
   const outcome = await repaired(open().tier, report, { apply: true, prune: true });
-  expect(outcomesOf(outcome)).toEqual(["done"]);
+  expect(outcomesOf(outcome)).toEqual(["done", "done"]);
   expect(await readable(open().tier, "ada")).toEqual(before);
   await turns(open(), "ada", 1);
   await archive();
