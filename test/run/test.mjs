@@ -26,7 +26,7 @@ try {
 bootstrap();
 if (chosen !== isQuick) ensureServers(args.filter((arg) => !arg.startsWith("-")));
 const counts = await runVitest([...args, ...leftOut.map((file) => `--exclude=${file}`)], {
-  timeoutMs: (chosen === isSoaked ? 180 : 60) * 60_000,
+  timeoutMs: (chosen === isSoaked ? 180 : 90) * 60_000,
 });
 if (counts.passed + counts.failed === 0) console.error("\nNo test ran.");
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
