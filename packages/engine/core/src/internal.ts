@@ -59,7 +59,9 @@ export { CheckpointCoder, type EncodedCheckpoint, type Manifest } from "./encode
 export { codecTags, pack, unpack } from "./codec/index.ts";
 export { loadZstd } from "./codec/loadZstd.ts";
 export type { Zstd } from "./codec/zstd.ts";
+export { dryRunReason } from "./operations/deleteThreads.ts";
 export {
+  archivedKey,
   headlessOrEvicted,
   isArchivedElsewhere,
   refuseEvicted,

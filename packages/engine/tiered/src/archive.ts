@@ -33,7 +33,7 @@ import {
 } from "@stratigraph/core/tier";
 import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
 import { archivedMark } from "./archivedMark.ts";
-import { isOvertaken, lifeOf, refuseForeign, whoseCopy } from "./life.ts";
+import { evictedFrom, isOvertaken, lifeOf, refuseForeign, whoseCopy } from "./life.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
 import { lookedThrough } from "./dueDeletions.ts";
 import { listByThread } from "./listByThread.ts";
@@ -198,12 +198,7 @@ export class Archive {
   async #refuseOther(threadId: string): Promise<boolean> {
     if (await this.#isOwn(threadId)) return true;
     if (!(await this.holdsMore(threadId))) return false;
-    const { head: checkpointId = "(none)" } = await this.#warm.peek({ threadId, namespace: "" });
-    throw new EvictedError(
-      this.tier.name,
-      { threadId, namespace: "", checkpointId },
-      this.#warm.primary.name,
-    );
+    throw await evictedFrom(this.#warm.primary, this.tier, threadId);
   }
 
   /** Whether what the archive has of a thread is of the life that the warm tier has. Asks the archive once for each life that it has. */

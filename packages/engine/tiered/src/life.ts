@@ -59,7 +59,7 @@ export async function announce(warm: Tier, cold: Tier, threadId: string): Promis
   if (isKnown && copy.revision < markedCopy(mark.head)) {
     copy = await cold.peek({ threadId, namespace: lifeOf });
     if (copy.head !== now.head) return undefined;
-    if (copy.revision < markedCopy(mark.head)) throw await setBack(warm, cold, threadId);
+    if (copy.revision < markedCopy(mark.head)) throw await evictedFrom(warm, cold, threadId);
   }
   if (!isKnown && (copy.head !== undefined || (await hasCheckpoints(cold, threadId)))) {
     const isAsked = !isMarked && copy.head !== now.head;
@@ -242,7 +242,8 @@ async function begin(
   return appended.revision === revision + 1 ? appended.revision : undefined;
 }
 
-async function setBack(warm: Tier, cold: Tier, threadId: string): Promise<EvictedError> {
+/** The error for an archived thread whose copy isn't in the archive: that was set back, or is the archive of another database. */
+export async function evictedFrom(warm: Tier, cold: Tier, threadId: string): Promise<EvictedError> {
   const { head: checkpointId = "(none)" } = await warm.peek({ threadId, namespace: "" });
   return new EvictedError(cold.name, { threadId, namespace: "", checkpointId }, warm.name);
 }

@@ -51,20 +51,11 @@ export class WarmTier {
     try {
       return await this.#ask(at.checkpointId !== undefined || isMark, () => this.primary.peek(at));
     } catch (error) {
-      if (!isMark || !this.hasReplicas || !isOutage(error)) throw error;
-      return await this.#peekBehind(at, error);
+      const behind = isMark && isOutage(error) ? await this.#onReplica((tier) => tier.peek(at)) : undefined;
+      if (behind === undefined) throw error;
+      trace({ type: "behind", tier: this.primary.name, method: "read", error });
+      return behind;
     }
-  }
-
-  async #peekBehind(at: MaybeAddress, error: unknown): Promise<Peek> {
-    for (const { tier, breaker } of this.#inTurn()) {
-      try {
-        return await breaker.run(() => tier.peek(at));
-      } catch {
-        // Try the next replica.
-      }
-    }
-    throw error;
   }
 
   /** @throws what the primary throws */
@@ -74,10 +65,18 @@ export class WarmTier {
 
   /** Reads a checkpoint's immutable parts from a replica. Undefined if no replica has them (yet). */
   async findOnReplica(at: Address): Promise<Reading | undefined> {
+    return await this.#onReplica(async (tier) => {
+      const reading = await tier.read(at);
+      return reading.checkpoint === undefined ? undefined : reading;
+    });
+  }
+
+  /** The first answer that one of the replicas has. Undefined if none has one. */
+  async #onReplica<T>(ask: (tier: Tier) => Promise<T | undefined>): Promise<T | undefined> {
     for (const { tier, breaker } of this.#inTurn()) {
       try {
-        const reading = await breaker.run(() => tier.read(at));
-        if (reading.checkpoint !== undefined) return reading;
+        const answer = await breaker.run(() => ask(tier));
+        if (answer !== undefined) return answer;
       } catch {
         // Try the next replica.
       }

@@ -1,21 +1,17 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { MemorySaver, MemoryTier, TierSaver, type SaverOptions } from "@stratigraph/core";
 import {
   exportThreads,
   importThreads,
   moveThreads,
-  openSource,
-  openTarget,
   readThrough,
   saverSource,
   saverTarget,
   type CopyReport,
 } from "@stratigraph/migrate";
 import { createThreads } from "stratigraph";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { counting } from "./support/conversation.ts";
+import { throughFile } from "./support/throughFile.ts";
 import { tierWith } from "./support/tierWith.ts";
 
 // Whoever deletes or searches by a tag finds the copies too, whatever keys the storages hash tags with.
@@ -39,16 +35,6 @@ async function says(saver: TierSaver, threadId: string, userId: string): Promise
 async function found(saver: TierSaver): Promise<string[]> {
   return (await saver.listThreads(anna)).threads.map(({ threadId }) => threadId);
 }
-
-const throughFile = async (from: TierSaver, to: TierSaver): Promise<CopyReport> => {
-  const folder = mkdtempSync(join(tmpdir(), "stratigraph-tags-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, "threads.jsonl");
-  const target = await openTarget(file);
-  await exportThreads(from, target);
-  await target.close();
-  return await importThreads(await openSource(file), to);
-};
 
 const ways: Record<string, (from: TierSaver, to: TierSaver) => Promise<CopyReport>> = {
   "a file": throughFile,

@@ -1,21 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { promote } from "@stratigraph/branch";
 import { MemorySaver as OfficialMemory } from "@langchain/langgraph-checkpoint";
 import { MemorySaver, TierSaver, type Tier } from "@stratigraph/core";
 import { createJournal } from "@stratigraph/journal";
-import {
-  exportThreads,
-  importThreads,
-  moveThreads,
-  openSource,
-  openTarget,
-  saverSource,
-  type CopyReport,
-} from "@stratigraph/migrate";
-import { expect, onTestFinished, test } from "vitest";
+import { importThreads, moveThreads, saverSource, type CopyReport } from "@stratigraph/migrate";
+import { expect, test } from "vitest";
 import { history, say } from "./support/conversation.ts";
+import { throughFile } from "./support/throughFile.ts";
 import { tierWith } from "./support/tierWith.ts";
 
 // What somebody did with a copy stays done, and what both sides did is told.
@@ -48,15 +38,7 @@ const deeds: Record<string, (saver: TierSaver) => Promise<unknown>> = {
 const ways: Record<string, (from: TierSaver, to: TierSaver) => Promise<CopyReport>> = {
   moved: async (from, to) => await moveThreads(from, to),
   imported: async (from, to) => await importThreads(saverSource(from), to),
-  "imported from a file": async (from, to) => {
-    const folder = mkdtempSync(join(tmpdir(), "stratigraph-went-on-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const file = join(folder, "threads.jsonl");
-    const target = await openTarget(file);
-    await exportThreads(from, target);
-    await target.close();
-    return await importThreads(await openSource(file), to);
-  },
+  "imported from a file": throughFile,
 };
 
 async function first(saver: TierSaver): Promise<string> {

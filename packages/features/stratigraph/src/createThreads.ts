@@ -11,6 +11,7 @@ import {
   checkOptions,
   decodeThreadRecord,
   encodeThreadRecord,
+  archivedKey,
   headlessOrEvicted,
   isArchivedElsewhere,
   kindOf,
@@ -78,9 +79,6 @@ export interface CreateThreadsOptions {
 }
 
 const namespace = reservedNamespaces.thread;
-
-/** What a search shows of a thread whose metadata is in an archive that isn't open. */
-const archivedKey = "stratigraph:archived";
 
 /** Metadata that threads are tagged with, besides what the checkpointer's option `threadTags` names. */
 const alwaysTags = ["graph_id"];

@@ -4,6 +4,9 @@ import type { ListQuery, Namespace, Tier } from "../contract/tier.ts";
 import { layersOf } from "./holding.ts";
 import { withoutBytes } from "./withoutBytes.ts";
 
+/** The metadata with which lists of LangGraph's API show a thread whose own is in an archive that isn't open. */
+export const archivedKey = "stratigraph:archived";
+
 /** Whether a part of a thread is in an archive that isn't open here. One small query, or none if an archive is open. */
 export async function isArchivedElsewhere(tier: Tier, threadId: string): Promise<boolean> {
   if (hasArchive(tier)) return false;

@@ -207,9 +207,12 @@ async function* batchesOf(ids: AsyncIterable<string>): AsyncGenerator<string[]> 
   if (batch.length > 0) yield batch;
 }
 
+/** Why a dry run has deleted nothing, where nothing else is to be told of a thread. */
+export const dryRunReason = "A dry run deletes nothing.";
+
 async function looked(storages: Storages, threadId: string): Promise<DeletedThread> {
   const found = await storages.holdings(threadId);
-  return { threadId, found: found.map(told), verified: false, reason: "A dry run deletes nothing." };
+  return { threadId, found: found.map(told), verified: false, reason: dryRunReason };
 }
 
 async function deleted(

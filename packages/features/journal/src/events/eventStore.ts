@@ -1,12 +1,6 @@
 // long file: what an append and a projection share is the state after the last event
-import {
-  CorruptionError,
-  EvictedError,
-  InvalidOptionError,
-  StratigraphError,
-  type TierSaver,
-} from "@stratigraph/core";
-import { checkOptions, isArchivedElsewhere, validId } from "@stratigraph/core/internal";
+import { CorruptionError, InvalidOptionError, StratigraphError, type TierSaver } from "@stratigraph/core";
+import { checkOptions, refusePart, validId } from "@stratigraph/core/internal";
 import { recordPrefix, seqOfRecord } from "../log/records.ts";
 import { decodeEvent, encodeEvent, eventsNamespace, termsOfKey, type StoredEvent } from "./eventRecords.ts";
 import type { AppendedEvent, EventsOptions, Projection } from "./projection.ts";
@@ -281,7 +275,7 @@ export class EventStore<S, E> {
     // It has no events, or was deleted meanwhile.
     if (head === undefined) return;
     const at = { threadId, namespace: eventsNamespace, checkpointId: head };
-    if (await isArchivedElsewhere(tier, threadId)) throw new EvictedError(tier.name, at);
+    await refusePart(tier, at);
     throw new CorruptionError(
       at,
       `events before version ${(oldest ?? seqOfRecord(head)! + 1).toString()} are missing`,

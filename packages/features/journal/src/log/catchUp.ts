@@ -1,5 +1,5 @@
-import { EvictedError, type TierSaver } from "@stratigraph/core";
-import { isArchivedElsewhere } from "@stratigraph/core/internal";
+import type { TierSaver } from "@stratigraph/core";
+import { refusePart } from "@stratigraph/core/internal";
 import type { CheckpointRecord } from "@stratigraph/core/tier";
 import { journalBroken } from "../errors.ts";
 import { canonical } from "../identity/canonical.ts";
@@ -52,8 +52,7 @@ export async function caughtUp(
       return calls.commit();
     }
     if (attempt < attempts) continue;
-    if (await isArchivedElsewhere(saver.tier, threadId))
-      throw new EvictedError(saver.tier.name, { threadId, namespace: journalNamespace, checkpointId: head });
+    await refusePart(saver.tier, { threadId, namespace: journalNamespace, checkpointId: head });
     throw journalBroken(threadId, gap, "it is missing, or doesn't follow the one before");
   }
 }

@@ -1,5 +1,5 @@
-import { EvictedError, StratigraphError, type TierSaver } from "@stratigraph/core";
-import { isArchivedElsewhere } from "@stratigraph/core/internal";
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { refusePart } from "@stratigraph/core/internal";
 import type { ListedCheckpoint } from "@stratigraph/core/tier";
 import { Calls } from "../log/calls.ts";
 import { isFoldOf } from "../log/folds.ts";
@@ -65,12 +65,8 @@ async function checkAll(
           `the last record is named ${JSON.stringify(known.recordId)}, but no entry has this name`,
         );
       const last = await checkRecords(saver, threadId, from, known.seq, check, calls);
-      if (
-        last === undefined &&
-        known.recordId !== undefined &&
-        (await isArchivedElsewhere(saver.tier, threadId))
-      )
-        throw new EvictedError(saver.tier.name, {
+      if (last === undefined && known.recordId !== undefined)
+        await refusePart(saver.tier, {
           threadId,
           namespace: journalNamespace,
           checkpointId: known.recordId,

@@ -78,16 +78,13 @@ export async function bringTags(
   const { tier } = storage;
   if (!tagsThreads(tier)) return [`its tags aren't kept here, as ${tier.name} keeps none: ${namesOf(tags)}`];
   const check = await checkOf(storage);
+  const [forms, unknown]: [ThreadTag[], ThreadTag[]] = [[], []];
   // Files of older versions don't tell hashes.
-  const known = ({ value, hash = hashed.test(value) ? check : null }: SourceTag) =>
-    hash === null || hash === check;
-  const forms: ThreadTag[] = [];
-  for (const tag of tags.filter(known)) {
-    const { key, value, hash = hashed.test(value) ? check : null } = tag;
-    forms.push(hash === null ? await formIn(storage, { key, value }) : { key, value });
+  for (const { key, value, hash = hashed.test(value) ? check : null } of tags) {
+    if (hash === null) forms.push(await formIn(storage, { key, value }));
+    else (hash === check ? forms : unknown).push({ key, value });
   }
   if (forms.length > 0) await tier.tagThread(threadId, forms);
-  const unknown = tags.filter((tag) => !known(tag));
   if (unknown.length === 0) return [];
   // Somebody may have given it the tags by hand.
   const there = (await tier.threadTags(threadId)).filter(

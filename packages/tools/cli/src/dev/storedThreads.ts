@@ -1,5 +1,5 @@
 import type { TierSaver } from "@stratigraph/core";
-import { isArchivedElsewhere, timeOfId } from "@stratigraph/core/internal";
+import { archivedKey, isArchivedElsewhere, timeOfId } from "@stratigraph/core/internal";
 import type { ApiThread, Logger, Ops, ThreadSearch } from "./internals.ts";
 import { isInFlight, type OpsFile } from "./opsFile.ts";
 
@@ -11,9 +11,6 @@ const together = 8;
 
 /** What LangGraph itself says of a checkpoint. The rest of its metadata is the thread's and the run's. */
 const ofCheckpoint = new Set(["source", "step", "parents", "writes", "run_id", "delta_writes_versioned"]);
-
-/** What is shown, as metadata, of a thread that is in an archive that isn't open. */
-const archivedKey = "stratigraph:archived";
 
 const uuid = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 

@@ -7,7 +7,7 @@ import {
   type Duration,
   type TierSaver,
 } from "@stratigraph/core";
-import { deletesUnchanged, isArchivedElsewhere, messageOf } from "@stratigraph/core/internal";
+import { deletesUnchanged, dryRunReason, isArchivedElsewhere, messageOf } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { bytesText, timeText } from "../render/units.ts";
@@ -113,9 +113,8 @@ export const deletes = operation({
     if (total.threads > items.length) yield `… and ${total.threads - items.length} more`;
     yield "";
     yield `${dryRun ? "Would delete" : "Deleted"} ${totalText(total)}.${dryRun ? " Nothing was deleted." : ""}`;
-    for (const { thread, gone, reason } of items)
-      if (reason !== undefined && (!dryRun || gone || reason.includes("archive")))
-        yield `${shown(thread)}: ${shown(reason)}`;
+    for (const { thread, reason } of items)
+      if (reason !== undefined && reason !== dryRunReason) yield `${shown(thread)}: ${shown(reason)}`;
     if (!dryRun && failed > 0) yield `${failed} of ${total.threads} not deleted.`;
     if (missing > 0) yield `${missing} named, and not there.`;
     const remaining = remains.map(

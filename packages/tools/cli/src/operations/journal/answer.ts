@@ -123,9 +123,8 @@ function questionOf(open: readonly OpenQuestion[], given: string, thread: string
 }
 
 /** Whoever has the whole fingerprint of one of equal calls, as the inspector and clients do, answers for that one. */
-function ofOne({ calls, ...question }: OpenQuestion, given: string): OpenQuestion {
-  if (calls === undefined) return question;
-  return calls.includes(given) ? { ...question, call: given } : { ...question, calls };
+function ofOne(question: OpenQuestion, given: string): OpenQuestion {
+  return question.calls?.includes(given) === true ? { ...question, call: given, calls: undefined } : question;
 }
 
 function checkAnswer(

@@ -3,6 +3,7 @@ import { TierSaver, type Tier } from "@stratigraph/core";
 import type { AppendRequest } from "@stratigraph/core/tier";
 import { importThreads, saverSource } from "@stratigraph/migrate";
 import { inRounds } from "../../../../../../test/rounds.ts";
+import { tierWith } from "../../../../../features/migrate/test/support/tierWith.ts";
 import { on, repaired, storages, turns, verified } from "./support.ts";
 
 // A copy of a thread was interrupted before it got its heads: it is no thread yet, and no thread that lost its head.
@@ -14,15 +15,10 @@ const wanted = inRounds<(keyof typeof storages)[]>({
 
 /** A storage whose process dies before it moves heads. */
 const dying = (tier: Tier): Tier =>
-  new Proxy(tier, {
-    get: (target, name) => {
-      if (name === "append")
-        return async (request: AppendRequest) => {
-          if (request.heads.some(({ namespace }) => namespace === "")) throw new Error("killed");
-          return await target.append(request);
-        };
-      const member = Reflect.get(target, name, target) as unknown;
-      return typeof member === "function" ? (member.bind(target) as unknown) : member;
+  tierWith(tier, {
+    append: async (request: AppendRequest) => {
+      if (request.heads.some(({ namespace }) => namespace === "")) throw new Error("killed");
+      return await tier.append(request);
     },
   });
 
