@@ -1,5 +1,5 @@
 import { MemoryTier, TierSaver } from "@stratigraph/core";
-import type { Blob, RemoveRequest } from "@stratigraph/core/tier";
+import { reservedNamespaces, type Blob, type RemoveRequest } from "@stratigraph/core/tier";
 import { operations, runOperation, type RepairOutcome, type Report } from "@stratigraph/cli/operations";
 import { testContext } from "../../packages/tools/cli/test/operations/support/testContext.ts";
 import { idOf, Ledger } from "./ledger.ts";
@@ -103,7 +103,13 @@ const ways: readonly [string, string, () => Promise<Partial<RemoveRequest>>, ...
     "goes on",
     "deletes it",
   ],
-  ["no head", "wrong-head", async () => ({ heads: [{ namespace: "" }] }), "goes on", "deletes it"],
+  [
+    // Another head shows that it is no copy that isn't finished yet. Nobody can go on from it.
+    "no head",
+    "wrong-head",
+    async () => ({ heads: [{ namespace: "" }, { namespace: reservedNamespaces.life, to: "db/1" }] }),
+    "deletes it",
+  ],
   [
     "a head that went back",
     "wrong-head",

@@ -33,6 +33,7 @@ const told = (threadId: string) => ({
 /** Every way to read, copy or restore a thread, but for what is in the warm tier. */
 function* waysTo(saver: TieredSaver, threadId: string, lost: number): Generator<() => Promise<unknown>> {
   yield () => valueOf(saver, threadId, lost);
+  yield () => saver.list(configOf(threadId, lost)).next();
   yield () => stepsOf(saver, threadId);
   yield () => saver.copyThread(threadId, "copy");
   yield () => saver.tier.restoreThread!(threadId);

@@ -348,10 +348,10 @@ class Lineage {
         severity: isUnfinished ? "warning" : "error",
         part: "head",
         checkpoint: { namespace, checkpointId: undefined },
-        target: isUnfinished ? undefined : newest?.checkpointId,
+        target: newest?.checkpointId,
         involved: newest === undefined ? [] : [newest],
         meaning: isUnfinished
-          ? "A copy of this thread is being made here, or was interrupted: an import or a move gives a thread its heads last. Until then nobody sees it."
+          ? "A copy of this thread is being made here, or was interrupted: an import or a move gives a thread its heads last. Until then nobody sees it. A thread that lost its only head looks like this, too."
           : isElsewhere
             ? "The thread was archived, and its head is lost: nobody can go on from it. Open it together with its archive, and verify it again."
             : "There are checkpoints and no head, which is lost: nobody can go on from them.",

@@ -84,8 +84,9 @@ const aheadAdvice = ({ threadId, checkpointId }: Address, archive: string): stri
 /** What a person can do if a thread was begun anew over a lost head. */
 const anewAdvice = (threadId: string, last: string): string =>
   `Nothing is done. To have what came before in a thread of its own: stratigraph fork '${threadId}@${last}' NEW-ID. To go on from it here: stratigraph promote '${threadId}@${last}'. If nobody needs it, prune the thread.`;
-const copyAdvice =
-  "Nothing is done. If nobody imports or moves it at the moment, repeat the import or the move, which brings the rest; or delete the thread, if nobody needs it.";
+/** What a person can do about a thread without any head: it is half of a copy, or lost the only one it had. */
+const copyAdvice = (threadId: string, newest: string): string =>
+  `Nothing is done. If nobody imports or moves it at the moment, repeat the import or the move, which brings the rest. If it is no copy and lost its head: stratigraph promote '${threadId}' --checkpoint ${newest}. If nobody needs it, delete the thread.`;
 const markAdvice =
   "Nothing is done: runs continue from this head. If something newer won the race and is lost, restore it from a backup.";
 /** What a person can do if a tier can't read what it holds. */
@@ -222,7 +223,8 @@ async function mendHead(found: Case): Promise<Remedy> {
       "No tier has a whole checkpoint that the head could be set to. Restore the thread from a backup, or delete it.";
     return (await putBack(found)) ?? (await cutBack(found)) ?? { impossible: none };
   }
-  if (severity === "warning" && checkpointId === undefined) return { impossible: copyAdvice };
+  if (severity === "warning" && checkpointId === undefined)
+    return { impossible: copyAdvice(threadId, target!) };
   if (part === "thread" && target !== undefined) return { impossible: takeBackAdvice(threadId, target) };
   if (part === "thread") return { impossible: anewAdvice(threadId, checkpointId!) };
   if (target === undefined && checkpointId !== undefined) return { impossible: markAdvice };

@@ -4,7 +4,9 @@ import type { AppendRequest } from "@stratigraph/core/tier";
 import { importThreads, saverSource } from "@stratigraph/migrate";
 import { inRounds } from "../../../../../../test/rounds.ts";
 import { tierWith } from "../../../../../features/migrate/test/support/tierWith.ts";
-import { on, repaired, storages, turns, verified } from "./support.ts";
+import { runOperation } from "@stratigraph/cli/operations";
+import { testContext } from "../support/testContext.ts";
+import { on, operationNamed, repaired, storages, turns, verified } from "./support.ts";
 
 // A copy of a thread was interrupted before it got its heads: it is no thread yet, and no thread that lost its head.
 
@@ -46,3 +48,20 @@ test.each(wanted)(
     expect((await verified(storage.open())).findings).toEqual([]);
   },
 );
+
+test.each(wanted)("in %s, a thread that lost its only head is promoted, as repair says", async (name) => {
+  const storage = await storages[name]();
+  onTestFinished(() => storage.close());
+  const open = (): TierSaver => new TierSaver(storage.open());
+  await turns(open(), "ada", 2);
+  const { checkpoint } = (await open().getTuple(on("ada")))!;
+  const tier = storage.open();
+  const { revision } = await tier.peek({ threadId: "ada", namespace: "" });
+  const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [] };
+  await tier.remove({ threadId: "ada", revision, ...nothing, heads: [{ namespace: "" }] });
+  const { results } = await repaired(storage.open(), await verified(storage.open(), { threads: ["ada"] }));
+  const [, at, newest] = /stratigraph promote '(\w+)' --checkpoint ([^ ]+)\./.exec(results[0]!.action)!;
+  await runOperation(operationNamed("promote"), { at, checkpoint: newest }, testContext(open()));
+  expect((await open().getTuple(on("ada")))?.checkpoint).toEqual(checkpoint);
+  expect((await verified(storage.open())).findings).toEqual([]);
+});
