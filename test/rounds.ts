@@ -3,8 +3,8 @@ import { askedRounds } from "./run/rounds.mjs";
 const asked = askedRounds();
 
 /**
- * Returns `few`, `all` or `soak`, as STRATIGRAPH_TEST_ROUNDS says: `npm test` does few rounds, `.ci/run` all, and `pnpm soak` those that no
- * change waits for; where no such count is given, it does all. For loops of races, kills, random histories and threads. A few rounds must
+ * Returns `few`, `all` or `soak`, as STRATIGRAPH_TEST_ROUNDS says: `npm test` does few rounds, `.ci/run` all of some files, and `pnpm soak`
+ * those that no change waits for; where no such count is given, it does all. For loops of races, kills, random histories and threads. A few rounds must
  * be enough to fail: some kills must hit, and each side must win some races.
  */
 export function inRounds<T>(counts: { few: T; all: T; soak?: T }): T {

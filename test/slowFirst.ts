@@ -3,6 +3,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The files that take longest. If one of them began last, the run would wait for it alone. */
 const SLOW = [
+  "test/pairs/pairs.test.ts",
+  "packages/engine/postgres/test/limits.test.ts",
   "test/production/memory.test.ts",
   "packages/features/journal/test/kills/killsOnStack.test.ts",
   "packages/features/journal/test/kills/killsOnPostgres.test.ts",
@@ -29,7 +31,6 @@ const SLOW = [
   "packages/engine/redis/test/cluster.test.ts",
   "packages/engine/tiered/test/stacks/archiverKilled.test.ts",
   "packages/engine/tiered/test/stacks/graphs.test.ts",
-  "packages/engine/postgres/test/limits.test.ts",
   "packages/engine/postgres/test/end.test.ts",
   "test/exports.test.ts",
   "packages/engine/redis/test/graphs.test.ts",

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -97,9 +98,15 @@ export function isSoaked(file) {
   );
 }
 
+/** One of so many shares of all test files, which a text chooses: others for each commit. */
+export function shareOf(shares, text) {
+  const number = (file) => createHash("sha256").update(`${text} ${file}`).digest().readUInt32BE(0);
+  return testFiles().filter((file) => number(file) % shares === 0);
+}
+
 /**
  * Files that few rounds leave out, as long as they aren't asked for by name: what takes long and breaks rarely, and tests of others' savers or
- * of the tests' own servers. `.ci/run` runs them. None is the only one to see a mutant (list.test.ts).
+ * of the tests' own servers. `.ci/run` runs a third of them. None is the only one to see a mutant (list.test.ts).
  */
 export const LEFT_OUT = [
   "packages/features/branch/test/large.test.ts",
