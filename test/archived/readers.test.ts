@@ -143,6 +143,7 @@ const ofOne: Record<string, (saver: TierSaver, id: string, old: string) => unkno
       channels: ["messages"],
     }),
   copyThread: (saver, id) => saver.copyThread(id, "copy"),
+  prune: (saver, id) => saver.prune([id], { strategy: "keep_latest" }),
   get: (saver, id) => threadsOf(saver).get(id),
   log,
   branches,

@@ -217,4 +217,14 @@ export const absentMutants: readonly Mutant[] = [
     tests: ["packages/tools/cli/test/dev/devServer.test.ts"],
     name: "is shown as archived",
   },
+  {
+    id: "ab22",
+    kind: "guard",
+    what: "pruning an archived thread without its archive does nothing and says nothing",
+    file: "packages/engine/core/src/operations/prune.ts",
+    find: "  await refusePart(tier, { threadId });\n",
+    replace: "",
+    tests: readers,
+    name: ofPart,
+  },
 ];

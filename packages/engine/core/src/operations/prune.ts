@@ -10,6 +10,7 @@ import {
   type Node,
   type Thread,
 } from "./keptCheckpoints.ts";
+import { refusePart } from "./archivedElsewhere.ts";
 import { forgetRunsCalls } from "./deletedRuns.ts";
 import { dropLoose } from "./dropLoose.ts";
 import type { PruneOptions } from "./pruneOptions.ts";
@@ -44,7 +45,10 @@ export interface Pruned {
   readonly bytes: number;
 }
 
-/** Prunes one thread, with options that were checked before. An unknown thread is a no-op. */
+/**
+ * Prunes one thread, with options that were checked before. An unknown thread is a no-op.
+ * @throws EvictedError if a part of the thread is in an archive that isn't open: which checkpoints are its newest can't be told
+ */
 export async function prune(
   tier: Tier,
   coder: CheckpointCoder,
@@ -52,8 +56,9 @@ export async function prune(
   options: PruneOptions,
 ): Promise<void> {
   const { strategy, keepLast = 1 } = options;
-  if (strategy === "delete") await tier.deleteThread(threadId);
-  else await pruneThread(tier, coder, threadId, { keepLast });
+  if (strategy === "delete") return await tier.deleteThread(threadId);
+  await refusePart(tier, { threadId });
+  await pruneThread(tier, coder, threadId, { keepLast });
 }
 
 /**

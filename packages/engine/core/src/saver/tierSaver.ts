@@ -651,7 +651,8 @@ export class TierSaver extends BaseCheckpointSaver {
    * Removes old checkpoints. "keep_latest" keeps the newest `keepLast` (default 1) of every namespace, those that their
    * DeltaChannels need, and those with unresolved interrupts. "delete" removes whole threads. The strategy has no default, because
    * what is removed is gone for good.
-   * @throws InvalidOptionError, InvalidAddressError; no thread was touched then
+   * @throws InvalidOptionError, InvalidAddressError; no thread was touched then. EvictedError if a part of a thread is in an archive that
+   * isn't open: it and those after it weren't pruned
    */
   async prune(threadIds: readonly string[], options: PruneOptions): Promise<void> {
     checkPruneOptions(options);
