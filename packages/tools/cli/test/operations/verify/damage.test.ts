@@ -1,5 +1,5 @@
 import { TierSaver } from "@stratigraph/core";
-import type { Address, CheckpointRecord } from "@stratigraph/core/tier";
+import { reservedNamespaces, type Address, type CheckpointRecord } from "@stratigraph/core/tier";
 import { agent, brief, line, on, operationNamed, repaired, turns, verified } from "./support.ts";
 import { inRounds } from "../../../../../../test/rounds.ts";
 import { damageable, type Damager } from "./damagers.ts";
@@ -108,7 +108,12 @@ const ways: readonly Way[] = [
   {
     name: "no head",
     named: true,
-    damage: ({ damage, threadId }) => damage.setHead(threadId, undefined),
+    // Another head shows that it is no copy that isn't finished yet.
+    async damage({ damage, threadId, saver }) {
+      const heads = [{ namespace: reservedNamespaces.life, to: "db/1", expected: "any" }] as const;
+      await saver.tier.append({ threadId, records: [], blobs: [], heads, onConflict: "refuse" });
+      await damage.setHead(threadId, undefined);
+    },
     finds: { kind: "wrong-head", severity: "error", part: "head" },
     outcome: "done",
   },

@@ -187,7 +187,10 @@ async function objectDamager(store: ObjectStore): Promise<Damager> {
       edit(at.threadId, ({ tail }) => void (tail.writes = tail.writes.filter((each) => !isAt(at)(each)))),
     setHead: (id, to) =>
       edit(id, (edited) => {
-        edited.head = { ...edited.head, heads: new Map(to === undefined ? [] : [["", to]]) };
+        const heads = new Map(edited.head.heads);
+        if (to === undefined) heads.delete("");
+        else heads.set("", to);
+        edited.head = { ...edited.head, heads };
       }),
     renumberWrites: (at) =>
       edit(at.threadId, ({ tail }) =>
