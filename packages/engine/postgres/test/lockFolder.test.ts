@@ -8,7 +8,10 @@ import { available } from "../../../../test/servers/available.ts";
 import { runChild } from "../../../../test/servers/children.ts";
 import { inContainer } from "../../../../test/servers/container.ts";
 import { lockFolder } from "../src/connection/lockFolder.ts";
+import { PostgresSaver } from "@stratigraph/postgres";
 import { openShared } from "../src/connection/sharedFolders.ts";
+import { at, checkpointOf } from "./support/checkpoints.ts";
+import type { StoppedMessage, Told } from "./support/stoppedChild.ts";
 import type { LockMessage } from "./support/lockChild.ts";
 
 let folder: string;
@@ -18,10 +21,10 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test("a second taker is told who holds the folder, also in the same process", () => {
-  const release = lockFolder(folder);
+  const lock = lockFolder(folder);
   const taken = (): unknown => {
     try {
-      lockFolder(folder)();
+      lockFolder(folder).release();
     } catch (error) {
       return error;
     }
@@ -30,7 +33,7 @@ test("a second taker is told who holds the folder, also in the same process", ()
   const error = taken();
   expect(StratigraphError.is(error, "LOCKED")).toBe(true);
   expect(error).toMatchObject({ data: { folder, pid: process.pid } });
-  release();
+  lock.release();
   expect(taken()).toBeUndefined();
   expect(existsSync(join(folder, "stratigraph.lock"))).toBe(false);
 });
@@ -42,9 +45,12 @@ test("where a process shares its folders, all open one database, and the last on
   let opened = 0;
   const open = async () => {
     const n = (opened += 1);
-    const release = lockFolder(folder);
+    const lock = lockFolder(folder);
     const query = () => Promise.resolve({ rows: [n] });
-    return { database: { query, exec: query, close: () => Promise.resolve(void closed.push(n)) }, release };
+    return {
+      database: { query, exec: query, close: () => Promise.resolve(void closed.push(n)) },
+      release: () => lock.release(),
+    };
   };
   const end = async ({ database, release }: Awaited<ReturnType<typeof openShared>>): Promise<void> => {
     await database.close();
@@ -76,7 +82,7 @@ test("a lock is stale whose process is gone, or was another one with the same id
   const reused = { pid: process.pid, startedAt: "1", token: "b" };
   for (const holder of [gone, reused]) {
     writeFileSync(file, JSON.stringify(holder));
-    lockFolder(folder)();
+    lockFolder(folder).release();
   }
   // In the making, on a file system that shows files before their content.
   writeFileSync(file, "");
@@ -103,13 +109,13 @@ test.skipIf(!available.containers)(
     await child.kill();
     expect(() => lockFolder(folder)).toThrow("If that process has ended");
     utimesSync(file, before, before);
-    lockFolder(folder)();
+    lockFolder(folder).release();
   },
 );
 
 test("who takes a stale lock away looks again: the next holder may be there already", () => {
   const file = join(folder, "stratigraph.lock");
-  const release = lockFolder(folder);
+  const lock = lockFolder(folder);
   const living = readFileSync(file, "utf8");
   const gone = { pid: 2 ** 22 + 1, startedAt: "1", token: "a" };
   writeFileSync(file, JSON.stringify(gone));
@@ -124,18 +130,57 @@ test("who takes a stale lock away looks again: the next holder may be there alre
     restore();
   }
   expect(readFileSync(file, "utf8")).toBe(living);
-  release();
+  lock.release();
   expect(existsSync(file)).toBe(false);
 });
 
 test("who was taken for dead doesn't release the lock of the next holder", () => {
   const file = join(folder, "stratigraph.lock");
-  const release = lockFolder(folder);
+  const lock = lockFolder(folder);
   const next = JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), token: "of the next holder" });
   writeFileSync(file, next);
-  release();
+  lock.release();
   expect(readFileSync(file, "utf8")).toBe(next);
 });
+
+test.each(["the clock", "the timer"] as const)(
+  "a holder that was stopped while its folder was taken over acknowledges nothing when it wakes up: %s tells it",
+  async (later) => {
+    const script = join(import.meta.dirname, "support/stoppedChild.ts");
+    const child = runChild<StoppedMessage>(script, [folder]);
+    const tell = (told: Told) => child.send(told);
+    tell({ thread: "before" });
+    await child.message(({ put }) => put === "before");
+    process.kill(child.pid, "SIGSTOP");
+    // As if it ran in another container, for a minute.
+    const file = join(folder, "stratigraph.lock");
+    const holder = JSON.parse(readFileSync(file, "utf8")) as object;
+    writeFileSync(file, JSON.stringify({ ...holder, machine: "another" }));
+    const before = new Date(Date.now() - 61_000);
+    utimesSync(file, before, before);
+    const next = PostgresSaver.embedded(folder);
+    await next.setup();
+    const put = async (threadId: string) => {
+      const checkpoint = checkpointOf({ n: 1 });
+      const metadata = { source: "loop", step: 0, parents: {} } as const;
+      await next.put(at(threadId), checkpoint, metadata, checkpoint.channel_versions);
+    };
+    await put("next");
+    process.kill(child.pid, "SIGCONT");
+    tell({ thread: "late", later });
+    expect(await child.message(({ code }) => code !== undefined)).toEqual({
+      code: "LOCKED",
+      ended: "LOCKED",
+    });
+    await child.kill();
+    await put("after");
+    await next.end();
+    const again = PostgresSaver.embedded(folder);
+    for (const thread of ["before", "next", "after"]) expect(await again.getTuple(at(thread))).toBeDefined();
+    expect(await again.getTuple(at("late"))).toBeUndefined();
+    await again.end();
+  },
+);
 
 test("a process that died while it took a stale lock away is waited for, and then passed over", () => {
   const file = join(folder, "stratigraph.lock");
@@ -144,7 +189,7 @@ test("a process that died while it took a stale lock away is waited for, and the
   expect(() => lockFolder(folder)).toThrow("is in use by process 4194305");
   const before = new Date(Date.now() - 11_000);
   utimesSync(`${file}.breaking`, before, before);
-  lockFolder(folder)();
+  lockFolder(folder).release();
 });
 
 test("processes that take it in turn, some killed while they hold it, never meet", async () => {

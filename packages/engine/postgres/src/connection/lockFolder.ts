@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import {
   closeSync,
+  existsSync,
   linkSync,
   mkdirSync,
   openSync,
@@ -110,25 +111,28 @@ function breakStale(file: string): void {
   }
 }
 
+/** A folder that this process holds. */
+export interface FolderLock {
+  /**
+   * Looks whether another process has taken the folder over, if this one was stopped for longer than a renewal takes.
+   * @throws StratigraphError "LOCKED", from then on at each call
+   */
+  check(): void;
+  release(): void;
+}
+
 /**
  * Locks a folder for this process: PGlite has no lock of its own, and two processes on one folder destroy the database. The lock
  * of a killed process is recognised by process id and start time, and taken over. The lock of a process in another container or on
  * another machine is taken over once it wasn't renewed for a minute.
- * @returns a function that releases the lock
  * @throws StratigraphError "LOCKED" naming the holder
  */
-export function lockFolder(folder: string): () => void {
+export function lockFolder(folder: string): FolderLock {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, "stratigraph.lock");
   const mine: Holder = { ...thisProcess(), token: randomUUID() };
   for (let attempt = 0; attempt < 5; attempt += 1) {
-    if (create(file, JSON.stringify(mine))) {
-      const renewal = setInterval(() => renew(file, mine), renewMs).unref();
-      return () => {
-        clearInterval(renewal);
-        release(file, mine);
-      };
-    }
+    if (create(file, JSON.stringify(mine))) return new HeldFolder(folder, file, mine);
     const holder = holderOf(file);
     if (holder !== undefined && !isGone(file, holder)) break;
     breakStale(file);
@@ -146,24 +150,74 @@ export function lockFolder(folder: string): () => void {
   );
 }
 
-/** Shows other processes that the holder is alive: writes the first byte again, so that the file has a new time. */
-function renew(file: string, mine: Holder): void {
-  if (holderOf(file)?.token !== mine.token) return;
-  try {
-    const opened = openSync(file, "r+");
+class HeldFolder implements FolderLock {
+  readonly #folder: string;
+  readonly #file: string;
+  readonly #mine: Holder;
+  readonly #renewal: NodeJS.Timeout;
+  #lost: StratigraphError | undefined;
+  /** When the lock was last seen to be this process's, by two clocks: one stands still while a machine sleeps, the other can be set. */
+  #seen = clocks();
+
+  constructor(folder: string, file: string, mine: Holder) {
+    this.#folder = folder;
+    this.#file = file;
+    this.#mine = mine;
+    this.#renewal = setInterval(() => this.#renew(), renewMs).unref();
+  }
+
+  check(): void {
+    if (this.#unseenMs() > 2 * renewMs) this.#look();
+    if (this.#lost !== undefined) throw this.#lost;
+  }
+
+  release(): void {
+    clearInterval(this.#renewal);
+    if (holderOf(this.#file)?.token !== this.#mine.token) return;
+    const gone = `${this.#file}.${this.#mine.token}`;
+    renameSync(this.#file, gone);
+    rmSync(gone, { force: true });
+  }
+
+  /** Shows other processes that the holder is alive: writes the first byte again, so that the file has a new time. */
+  #renew(): void {
+    if (!this.#look()) return;
     try {
-      writeSync(opened, "{", 0);
-    } finally {
-      closeSync(opened);
+      const opened = openSync(this.#file, "r+");
+      try {
+        writeSync(opened, "{", 0);
+      } finally {
+        closeSync(opened);
+      }
+    } catch {
+      // The next renewal tries again. There are eleven more before the holder counts as gone.
     }
-  } catch {
-    // The next renewal tries again. There are eleven more before the holder counts as gone.
+  }
+
+  #look(): boolean {
+    const holder = holderOf(this.#file);
+    if (holder?.token === this.#mine.token) {
+      this.#seen = clocks();
+      return true;
+    }
+    // It can't be read at the moment.
+    if (holder === undefined && existsSync(this.#file) && this.#unseenMs() < silentMs) return false;
+    clearInterval(this.#renewal);
+    this.#lost ??= new StratigraphError(
+      "LOCKED",
+      `Folder ${this.#folder} was taken over by process ${holder?.pid ?? "unknown"} while this one was stopped, or its lock file was removed. ` +
+        `This process writes nothing to it any more; what it wrote since then may be lost. An embedded database serves one process: restart this one ` +
+        `when the other has ended, or connect both to a PostgreSQL server.`,
+      { folder: this.#folder, pid: holder?.pid },
+    );
+    return false;
+  }
+
+  #unseenMs(): number {
+    return Math.max(...clocks().map((ms, clock) => Math.abs(ms - this.#seen[clock]!)));
   }
 }
 
-function release(file: string, mine: Holder): void {
-  if (holderOf(file)?.token !== mine.token) return;
-  const gone = `${file}.${mine.token}`;
-  renameSync(file, gone);
-  rmSync(gone, { force: true });
+function clocks(): readonly [number, number] {
+  return [performance.now(), Date.now()];
 }

@@ -6,7 +6,7 @@ import { NoAnswerError, timeoutMsOf, within } from "./timeouts.ts";
 import type { Executor, PgQuery, PgResult } from "./client.ts";
 import { explainPostgresError } from "./explainPostgresError.ts";
 import { folderError } from "./folderError.ts";
-import { lockFolder } from "./lockFolder.ts";
+import { lockFolder, type FolderLock } from "./lockFolder.ts";
 import type { OpenedPgLite, PgLite } from "./openedPgLite.ts";
 import { openShared } from "./sharedFolders.ts";
 import { putNewDatabase } from "../newDatabase.ts";
@@ -155,7 +155,7 @@ async function openFolder(
   more: { readonly extensions: Extensions },
   putNew: (data: string) => boolean,
 ): Promise<OpenedPgLite> {
-  const release = locked(folder);
+  const lock = locked(folder);
   const data = `${folder}/data`;
   try {
     const isNew = !existsSync(data) && putNew(data);
@@ -165,14 +165,34 @@ async function openFolder(
       rmSync(data, { recursive: true, force: true });
       return await PGlite.create(data, more);
     });
-    return { database, release };
+    return { database: behind(lock, database), release: () => lock.release() };
   } catch (error) {
-    release();
+    lock.release();
     throw folderError(folder, error);
   }
 }
 
-function locked(folder: string): () => void {
+/** The database of a folder that may be taken over by another process while this one is stopped. It is used no more then. */
+function behind(lock: FolderLock, database: PgLite): PgLite {
+  const held = async <T>(work: () => Promise<T>): Promise<T> => {
+    lock.check();
+    const answer = await work();
+    // It may have been stopped meanwhile: what it wrote isn't acknowledged then.
+    lock.check();
+    return answer;
+  };
+  return {
+    query: (text, values, how) => held(() => database.query(text, values, how)),
+    exec: (text) => held(() => database.exec(text)),
+    async close() {
+      // What it still has to write would go into the folder of the next holder.
+      lock.check();
+      await database.close();
+    },
+  };
+}
+
+function locked(folder: string): FolderLock {
   try {
     return lockFolder(folder);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StratigraphError } from "@stratigraph/core";
-import { lockFolder } from "../../src/connection/lockFolder.ts";
+import { lockFolder, type FolderLock } from "../../src/connection/lockFolder.ts";
 
 // Takes and lets go of a folder's lock again and again. Two at once would meet at the marker file.
 const [folder, forMs] = process.argv.slice(2) as [string, string];
@@ -27,9 +27,9 @@ function isAlive(pid: number): boolean {
 const until = Date.now() + Number(forMs);
 let held = 0;
 while (Date.now() < until) {
-  let release: () => void;
+  let lock: FolderLock;
   try {
-    release = lockFolder(folder);
+    lock = lockFolder(folder);
   } catch (error) {
     if (!StratigraphError.is(error, "LOCKED")) throw error;
     await new Promise((resolve) => setTimeout(resolve, 1));
@@ -47,7 +47,7 @@ while (Date.now() < until) {
   process.send?.({ type: "held" } satisfies LockMessage);
   await new Promise((resolve) => setTimeout(resolve, 1));
   rmSync(marker, { force: true });
-  release();
+  lock.release();
 }
 process.send?.({ type: "end", held } satisfies LockMessage);
 process.disconnect();
