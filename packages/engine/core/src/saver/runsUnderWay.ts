@@ -76,8 +76,14 @@ export class RunsUnderWay {
    */
   othersEnded(config: RunnableConfig, threadId?: string): Promise<void> | undefined {
     const run = runIn(config);
-    const ids = threadId === undefined ? [...this.#calls.keys()] : [threadId];
-    return this.#wait(threadId, () => (this.#hasEnded(run) ? [] : ids.flatMap((id) => this.#ofEnded(id))));
+    return this.#wait(threadId, () => {
+      if (this.#hasEnded(run)) return [];
+      if (threadId !== undefined) return this.#ofEnded(threadId);
+      // A run that is between two calls is known by its signal only.
+      return [...new Set([...this.#calls.keys(), ...this.#signals.keys()])].flatMap((id) =>
+        this.#ofEnded(id),
+      );
+    });
   }
 
   /**
@@ -134,7 +140,8 @@ export class RunsUnderWay {
 
   /** The calls under way of runs that have ended. A run that was stopped since somebody looked may be about to make one. */
   #ofEnded(threadId: string): Promise<void>[] {
-    const signals = this.#signals.get(threadId) ?? [];
+    // Not `get`: a look at all threads makes none of them the newest.
+    const signals = this.#signals.peek(threadId) ?? [];
     for (const ref of signals) {
       const signal = ref.deref();
       if (signal?.aborted === true) this.#began(signal, threadId, Promise.resolve());

@@ -97,6 +97,46 @@ test("a run that was stopped between two calls is waited for", async () => {
   expect(await runOn(saver).read()).toBe(await last);
 });
 
+const ofStopped = { run_id: "stopped" } as Partial<CheckpointMetadata>;
+
+test.each(["deleteForRuns", "end"] as const)(
+  "%s waits for a run that was stopped between two calls",
+  async (method) => {
+    const { door, saver, tier } = open();
+    const run = runOn(saver, "t", ofStopped);
+    await run.read();
+    run.stop();
+    const hold = door.hold("append");
+    const putting = steps().then(() => run.put());
+    const doing = method === "end" ? saver.end() : saver.deleteForRuns(["stopped"]);
+    // It could have ended by now.
+    for (let n = 0; n < 20; n += 1) await turn();
+    hold.release();
+    await expect(putting).resolves.toBeDefined();
+    await doing;
+    if (method === "deleteForRuns") expect(await headOf(tier)).toBeUndefined();
+  },
+);
+
+test("a deletion of runs waits for one that begins a thread, and is stopped, while it waits for another", async () => {
+  const { door, saver, tier } = open();
+  const [other, run] = [runOn(saver, "other"), runOn(saver, "t", ofStopped)];
+  const first = door.hold("append");
+  const putting = [other.put()];
+  await first.reached;
+  other.stop();
+  const deleting = saver.deleteForRuns(["stopped"]);
+  await run.read();
+  run.stop();
+  const second = door.hold("append");
+  putting.push(steps().then(() => run.put()));
+  first.release();
+  for (let n = 0; n < 20; n += 1) await turn();
+  second.release();
+  await Promise.all([...putting, deleting]);
+  expect(await headOf(tier)).toBeUndefined();
+});
+
 test("a run that failed is waited for, and doesn't wait itself", async () => {
   const { door, saver } = open();
   const run = runOn(saver);
@@ -222,7 +262,7 @@ test.each(["copyThread", "prune", "promote", "list", "deleteForRuns"] as const)(
   "%s waits for what a stopped run stores",
   async (method) => {
     const { door, saver, tier } = open();
-    const run = runOn(saver, "t", { run_id: "stopped" } as Partial<CheckpointMetadata>);
+    const run = runOn(saver, "t", ofStopped);
     await run.read();
     const first = await run.put();
     const hold = door.hold("append");
