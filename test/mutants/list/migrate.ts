@@ -20,7 +20,7 @@ export const migrateMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a thread that is written to during each copying is called moved",
     ...move,
-    find: "    if (now.revision !== revision)\n      return",
+    find: "    if (now !== revision)\n      return",
     replace: "    if (tries > mostTries)\n      return",
   },
   {

@@ -344,7 +344,7 @@ export class TierSaver extends BaseCheckpointSaver {
       const root = { threadId: query.threadId, namespace: "" };
       await this.#brought(root, await this.tier.peek(root));
     }
-    if (query.threadId !== undefined) await this.#runs.othersEnded(config, query.threadId);
+    await this.#runs.othersEnded(config, query.threadId);
     let found = 0;
     // Parents that weren't listed: an archive may have them. A list that has all of them asks nothing more.
     const awaited = new Set<string>();

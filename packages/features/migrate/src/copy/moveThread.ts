@@ -24,6 +24,7 @@ import { batchIdOf, entryKey } from "../contract/outline.ts";
 import { Appender } from "./appender.ts";
 import { onlyHead } from "./ownThreads.ts";
 import type { Difference } from "./report.ts";
+import { revisionOf } from "./revisionOf.ts";
 import { bringTags, tagsOf } from "./tags.ts";
 import { headMoves, isOfImport, isOfThread, wentOn, type Side, type WentOn } from "./wentOn.ts";
 
@@ -63,7 +64,7 @@ export async function moveThread(
 ): Promise<MovedThread> {
   const done = { checkpoints: 0, writes: 0, diverged: false };
   for (let tries = 1; ; tries += 1) {
-    const { revision } = await from.tier.peek({ threadId, namespace: "" });
+    const revision = await revisionOf(from.tier, threadId);
     if (await isArchivedElsewhere(from.tier, threadId))
       return { ...done, differences: [{ threadId, what: onlyHead }] };
     const reading = await readInParts(from.tier, threadId);
@@ -102,9 +103,9 @@ export async function moveThread(
       if (tries < mostTries && StratigraphError.is(error, "STALE_READ")) continue;
       throw error;
     }
-    const now = await from.tier.peek({ threadId, namespace: "" });
-    if (now.revision !== revision && tries < mostTries) continue;
-    if (now.revision !== revision)
+    const now = await revisionOf(from.tier, threadId);
+    if (now !== revision && tries < mostTries) continue;
+    if (now !== revision)
       return { ...done, differences: [told("it was written to while it was copied; repeat the move")] };
     if (copy !== undefined)
       differences.push(...(await verify(to, threadId, reading, { copied: copy, wentOn: since.target })));

@@ -1,4 +1,5 @@
 import type { Tier } from "@stratigraph/core";
+import { RunsUnderWay } from "@stratigraph/core/internal";
 import type { SourceSelection } from "../contract/source.ts";
 
 /**
@@ -10,6 +11,8 @@ export async function ownThreads(
   { threadIds, after }: SourceSelection = {},
 ): Promise<readonly string[]> {
   if (threadIds !== undefined) return threadIds;
+  // A run that was stopped may still begin a thread.
+  await RunsUnderWay.of(tier).othersEnded({});
   const ids: string[] = [];
   for await (const { threadId } of tier.threads({}))
     if (after === undefined || threadId > after) ids.push(threadId);

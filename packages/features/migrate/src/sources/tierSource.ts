@@ -13,6 +13,7 @@ import {
 import { reservedNamespaces, type ListedCheckpoint, type StoredWriteBatch } from "@stratigraph/core/tier";
 import { isOfOneThread } from "../copy/isOfOneThread.ts";
 import { ownThreads } from "../copy/ownThreads.ts";
+import { revisionOf } from "../copy/revisionOf.ts";
 import { tagsOf } from "../copy/tags.ts";
 import { batchIdOf, entryKey, isCopied, lineOf, parentKey, parentsFirst } from "../contract/outline.ts";
 import type {
@@ -69,12 +70,12 @@ function unread(threadId: string, error: unknown): SourceThread {
 async function threadOf(saver: TierSaver, threadId: string): Promise<SourceThread | undefined> {
   const { tier } = saver;
   for (let tries = 1; ; tries += 1) {
-    const revision = await revisionOf(saver, threadId);
+    const revision = await revisionOf(tier, threadId);
     await refusePart(tier, { threadId });
     const found = await outlineOf(saver, threadId);
     if (found === undefined) return undefined;
     const tags = await tagsOf(saver, threadId);
-    const isUnchanged = async () => (await revisionOf(saver, threadId)) === revision;
+    const isUnchanged = async () => (await revisionOf(tier, threadId)) === revision;
     if (tries < mostTries && !(await isUnchanged())) continue;
     const { outline, heads, children, ...told } = found;
     const root = { threadId, namespace: "" };
@@ -93,10 +94,6 @@ async function threadOf(saver: TierSaver, threadId: string): Promise<SourceThrea
       close: async () => undefined,
     };
   }
-}
-
-async function revisionOf({ tier }: TierSaver, threadId: string): Promise<number> {
-  return (await tier.peek({ threadId, namespace: "" })).revision;
 }
 
 /** What is read of a thread before its values. */
