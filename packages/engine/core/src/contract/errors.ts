@@ -144,12 +144,16 @@ export class CheckpointConflictError extends StratigraphError {
 
 /** A late write to a thread that was deleted after the writer read it. `data`: threadId. */
 export class ThreadDeletedError extends StratigraphError {
-  constructor(threadId: string) {
+  /** @param runId given if not the thread was deleted, but what this run had stored in it */
+  constructor(threadId: string, runId?: string) {
     super(
       "THREAD_DELETED",
-      `Thread ${JSON.stringify(threadId)} was deleted while this run was under way; its late write was refused so that the thread ` +
-        `stays deleted. Start a new run to begin the thread anew.`,
-      { threadId },
+      runId === undefined
+        ? `Thread ${JSON.stringify(threadId)} was deleted while this run was under way; its late write was refused so that the thread ` +
+            `stays deleted. Start a new run to begin the thread anew.`
+        : `Run ${JSON.stringify(runId)} was deleted while it was under way; its late write to thread ${JSON.stringify(threadId)} was ` +
+            `refused so that the run stays deleted. Start a new run to go on.`,
+      { threadId, ...(runId === undefined ? {} : { runId }) },
     );
     this.name = "ThreadDeletedError";
   }

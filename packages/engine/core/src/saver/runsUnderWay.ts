@@ -4,6 +4,7 @@ import { StratigraphError, ThreadDeletedError } from "../contract/errors.ts";
 import type { Tier } from "../contract/tier.ts";
 import { nextTurn } from "./nextTurn.ts";
 import { remembering } from "./remembering.ts";
+import { runIdOf } from "./runIdOf.ts";
 
 /** For how many threads it is remembered which runs read them. An entry is about 200 bytes. */
 const remembered = 20_000;
@@ -15,6 +16,8 @@ const longestMs = 30_000;
 /** A call that a run makes: it reads, or stores something. */
 interface Call {
   readonly run: object;
+  /** The id of its run, if it stores something. */
+  readonly runId: string | undefined;
   /** Resolves when the call has ended and, if its run has, too, the run had time to make the next one. */
   readonly gone: Promise<void>;
 }
@@ -36,6 +39,11 @@ export class RunsUnderWay {
   readonly #deleted = remembering<true>(remembered);
   /** By run, the threads that were deleted since it began. */
   readonly #late = new WeakMap<object, Set<string>>();
+  /** By the ids of runs that were deleted here, how many had begun anew when a run began anew under the id; Infinity: none has. */
+  readonly #deletedRuns = remembering<number>(remembered);
+  #begunAnew = 0;
+  /** By run, how many had begun anew when it read first. */
+  readonly #firstReads = new WeakMap<object, number>();
 
   private constructor(tier: string) {
     this.#tier = tier;
@@ -50,7 +58,7 @@ export class RunsUnderWay {
 
   /** Notes a call that stores something. @returns what settles with it, for the caller to await */
   stores<T>(config: RunnableConfig, threadId: string | undefined, stored: Promise<T>): Promise<T> {
-    if (threadId !== undefined) this.#began(runIn(config), threadId, stored);
+    if (threadId !== undefined) this.#began(runIn(config), threadId, stored, runIdOf(config));
     return stored;
   }
 
@@ -63,8 +71,10 @@ export class RunsUnderWay {
     else if (this.#deleted.get(threadId) === true) this.#isLateFor(signal, threadId);
     this.#began(signal, threadId, read);
     const signals = this.#signals.get(threadId) ?? [];
-    if (!signals.some((ref) => ref.deref() === signal))
+    if (!signals.some((ref) => ref.deref() === signal)) {
       this.#signals.set(threadId, [...signals.slice(1 - mostRuns), new WeakRef(signal)]);
+      this.#readsFirst(config, signal);
+    }
     return read;
   }
 
@@ -103,12 +113,46 @@ export class RunsUnderWay {
   }
 
   /**
+   * Notes that runs are deleted: of what they do from now on, nothing is stored. A run that failed may go on, as LangGraph rejects `invoke`
+   * while subgraphs of other nodes are still under way. Resolves once the calls under way that store something of the runs have ended.
+   * @throws StratigraphError "UNAVAILABLE" if that takes too long
+   */
+  async deletesRuns(runIds: readonly string[]): Promise<void> {
+    for (const id of runIds) this.#deletedRuns.set(id, Number.POSITIVE_INFINITY);
+    const storing = [...this.#calls.values()].flatMap((calls) =>
+      [...calls].filter(({ runId }) => runId !== undefined && runIds.includes(runId)),
+    );
+    await this.#wait(undefined, () => storing.splice(0).map(({ gone }) => gone));
+  }
+
+  /** Notes that runs weren't deleted after all. */
+  keepsRuns(runIds: readonly string[]): void {
+    for (const id of runIds) this.#deletedRuns.delete(id);
+  }
+
+  /**
    * Refuses what a run would store in a thread that was deleted since the run began. The tier refuses it, too, if the run read the thread
-   * before: a run that began before and reads afterwards can be told from a new one only here.
+   * before: a run that began before and reads afterwards can be told from a new one only here. So is what a run would store that was deleted
+   * itself.
    * @throws ThreadDeletedError
    */
-  refuseLate(config: RunnableConfig, threadId: string): void {
-    if (this.#late.get(runIn(config))?.has(threadId) === true) throw new ThreadDeletedError(threadId);
+  refuseLate(config: RunnableConfig, threadId: string, runId: string | undefined): void {
+    const run = runIn(config);
+    if (this.#late.get(run)?.has(threadId) === true) throw new ThreadDeletedError(threadId);
+    // What is stored outside runs is meant to be stored.
+    if (runId === undefined || config.signal === undefined) return;
+    const newFrom = this.#deletedRuns.get(runId) ?? 0;
+    if ((this.#firstReads.get(run) ?? 0) < newFrom) throw new ThreadDeletedError(threadId, runId);
+  }
+
+  /** A run begins with the root. A subgraph that reads after the deletion of its run may belong to what goes on of it. */
+  #readsFirst(config: RunnableConfig, signal: AbortSignal): void {
+    if (this.#firstReads.has(signal)) return;
+    const id = runIdOf(config) ?? "";
+    const isRoot = (config.configurable?.["checkpoint_ns"] ?? "") === "";
+    if (isRoot && !signal.aborted && this.#deletedRuns.get(id) === Number.POSITIVE_INFINITY)
+      this.#deletedRuns.set(id, (this.#begunAnew += 1));
+    this.#firstReads.set(signal, this.#begunAnew);
   }
 
   #isLateFor(run: object, threadId: string): void {
@@ -116,7 +160,7 @@ export class RunsUnderWay {
     this.#late.set(run, late.add(threadId));
   }
 
-  #began(run: object, threadId: string, ends: Promise<unknown>): void {
+  #began(run: object, threadId: string, ends: Promise<unknown>, runId?: string): void {
     const calls = this.#calls.get(threadId) ?? new Set<Call>();
     if (calls.size === 0) this.#calls.set(threadId, calls);
     const gone = async (): Promise<void> => {
@@ -125,7 +169,7 @@ export class RunsUnderWay {
       calls.delete(call);
       if (calls.size === 0 && this.#calls.get(threadId) === calls) this.#calls.delete(threadId);
     };
-    const call: Call = { run, gone: gone() };
+    const call: Call = { run, runId, gone: gone() };
     calls.add(call);
   }
 

@@ -401,8 +401,8 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#rights.used(config, at);
     this.#lineage.puts(at, parentId, checkpoint, metadata);
     try {
-      this.#runs.refuseLate(config, at.threadId);
       const runId = runIdOf(config, metadata);
+      this.#runs.refuseLate(config, at.threadId, runId);
       const stateVersion = this.stateVersions.current;
       const put = { checkpoint, metadata: stored, newVersions, runId, stateVersion };
       const appending = this.#append(config, at, parentId, put, notes);
@@ -477,7 +477,7 @@ export class TierSaver extends BaseCheckpointSaver {
           );
     const tags = this.#tags.named(config);
     try {
-      this.#runs.refuseLate(config, at.threadId);
+      this.#runs.refuseLate(config, at.threadId, runIdOf(config));
       const write = { at, continues: true, branches: false };
       const storing = this.#known.write(config, write, async ({ seen }) => {
         const tagging = this.#tags.ensure(at.threadId, tags, false);
@@ -634,7 +634,8 @@ export class TierSaver extends BaseCheckpointSaver {
    * Deletes the checkpoints of runs with their pending writes, in all threads and namespaces. A run is known by the `run_id` in its
    * config's `metadata` or `configurable`; LangGraph's `config.runId` never reaches a checkpointer. A head that is deleted is
    * replaced by its nearest remaining ancestor. Unknown runs and an empty list are no-ops. The arguments and results of the runs' calls are
-   * erased by the journal that was made on this checkpointer.
+   * erased by the journal that was made on this checkpointer. What a run still stores afterwards in this process is refused, until a run with
+   * its id begins anew.
    * @throws InvalidOptionError, InvalidAddressError, StratigraphError "MISCONFIGURED" if a thread has a journal and this checkpointer has
    * none; nothing was deleted then
    */
@@ -643,7 +644,13 @@ export class TierSaver extends BaseCheckpointSaver {
     await operation("deleteForRuns", {}, async () => {
       // A run that was stopped may still store checkpoints.
       await this.#runs.othersEnded({});
-      for (const threadId of await removeRuns(this, ids)) this.#known.forget(threadId);
+      try {
+        await this.#runs.deletesRuns(ids);
+        for (const threadId of await removeRuns(this, ids)) this.#known.forget(threadId);
+      } catch (error) {
+        this.#runs.keepsRuns(ids);
+        throw error;
+      }
     });
   }
 
