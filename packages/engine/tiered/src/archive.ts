@@ -163,8 +163,10 @@ export class Archive {
 
   async *#listThread(query: ListQuery & { readonly threadId: string }): AsyncGenerator<ListedCheckpoint> {
     const begun = await this.#mark(query.threadId);
-    const { threadId, namespace = "", checkpointId } = query;
+    const { threadId, namespace = "", checkpointId, before, terms = [], runIds, lost } = query;
     const isWhole = checkpointId === undefined;
+    // Such a list may leave out a checkpoint that is there.
+    const isFiltered = before !== undefined || terms.length > 0 || runIds !== undefined || lost === true;
     // A caller that lists only records corrects heads, and has to see what is left.
     if (isWhole && query.recordsOnly !== true && begun.head !== undefined)
       await this.#refuseLost({ threadId, namespace });
@@ -173,7 +175,7 @@ export class Archive {
       isFound = true;
       yield listed;
     }
-    if (!isWhole && !isFound && begun.head !== undefined)
+    if (!isWhole && !isFiltered && !isFound && begun.head !== undefined)
       await this.#refuseLost({ threadId, namespace, checkpointId });
   }
 

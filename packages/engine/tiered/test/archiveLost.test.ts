@@ -1,3 +1,4 @@
+import type { CheckpointListOptions } from "@langchain/langgraph-checkpoint";
 import { MemoryTier, type Tier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
@@ -101,6 +102,20 @@ test("a checkpoint that was pruned from a healthy archive isn't there, and that 
   expect(await valueOf(saver, "t", 1)).toBeUndefined();
   expect(await stepsOf(saver, "t")).toEqual([3]);
   expect((await saver.getTuple(configOf("t", 9)))?.checkpoint).toBeUndefined();
+});
+
+test("a list of an archived checkpoint that a filter or a place leaves out is empty, and nothing is lost", async () => {
+  const saver = opened(new MemoryTier(), new MemoryTier());
+  for (const n of [1, 2]) await put(saver, "t", n, text(`t ${n}`));
+  await archivedBy(saver);
+  const listed = async (options: CheckpointListOptions): Promise<number> => {
+    let count = 0;
+    for await (const _ of saver.list(configOf("t", 2), options)) count += 1;
+    return count;
+  };
+  expect(await listed({})).toBe(1);
+  expect(await listed({ filter: { source: "input" } })).toBe(0);
+  expect(await listed({ before: configOf("t", 1) })).toBe(0);
 });
 
 test("a value that the archive lost is named when the thread is restored, and isn't taken for a busy thread", async () => {
