@@ -151,6 +151,8 @@ const ofOne: Record<string, (saver: TierSaver, id: string, old: string) => unkno
   merge: (saver, id) => merge(chat(saver), "young", id),
   compare: (saver, id) => compare(saver, [id, "young"]),
   diff: (saver, id, old) => diff(saver, { threadId: id, checkpointId: old }, "young"),
+  "promote of a saver": (saver, id, old) =>
+    saver.promote({ configurable: { thread_id: id, checkpoint_ns: "", checkpoint_id: old } }),
   promote: (saver, id, old) => promote(saver, { threadId: id, checkpointId: old }),
   "fork of an old checkpoint": (saver, id, old) => fork(saver, { threadId: id, checkpointId: old }),
   events: (saver, id) => events(saver, sum, { initial: 0 }).project(id),
@@ -206,6 +208,16 @@ test.each(["whole", "part", "lost"])(
     else await expect(alone.getTuple(on(id))).rejects.toMatchObject({ code: "EVICTED" });
   },
 );
+
+test("encrypting anew names the threads of which a part keeps its old key", async () => {
+  const { warm } = await archived();
+  const encryption = { keys: { k: Buffer.alloc(32, 1) }, activeKey: "k", hashKey: Buffer.alloc(32, 2) };
+  const { failed, records } = await new TierSaver(warm, { encryption }).reencrypt();
+  expect(records).toBeGreaterThan(0);
+  expect(failed.map(({ threadId, error }) => `${threadId} ${error.code}`).toSorted()).toEqual(
+    ["lost", "part", "whole"].map((id) => `${id} EVICTED`),
+  );
+});
 
 test("what is here of a thread is listed before the list fails, and a limit that is reached is no failure", async () => {
   const { alone, stack } = await archived();

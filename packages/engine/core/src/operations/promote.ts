@@ -1,4 +1,5 @@
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
+import { refusePart } from "./archivedElsewhere.ts";
 import { sideBranch } from "./conflicts.ts";
 import { CheckpointConflictError, NotFoundError } from "../contract/errors.ts";
 import { childrenOf, outlineOf, type Node } from "./threadOutline.ts";
@@ -24,7 +25,8 @@ export interface PromoteOptions {
  * one of them makes its line the main line again. With a root checkpoint, the heads of its subgraphs move too.
  *
  * @returns the head before
- * @throws NotFoundError; CheckpointConflictError if the head moved meanwhile, or isn't an expected one
+ * @throws NotFoundError; EvictedError if the checkpoint may be in an archive that isn't open; CheckpointConflictError if the head moved
+ * meanwhile, or isn't an expected one
  */
 export async function promote(
   tier: Tier,
@@ -34,6 +36,7 @@ export async function promote(
 ): Promise<string | undefined> {
   const { head, checkpoint, revision } = await tier.read(at);
   if (checkpoint === undefined) {
+    await refusePart(tier, at);
     throw new NotFoundError(
       `There is no checkpoint ${at.checkpointId} to promote. Look it up with list() or conflicts().`,
       { ...at },

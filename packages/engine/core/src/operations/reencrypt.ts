@@ -1,4 +1,5 @@
 import { checkedIds } from "../saver/arguments.ts";
+import { refusePart } from "./archivedElsewhere.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { Envelope } from "../encode/envelope.ts";
@@ -22,9 +23,7 @@ import { undecodable } from "../encode/valueErrors.ts";
 export interface ReencryptOptions {
   /** Only these threads. Default: all that have checkpoints, and then the items of stores and workspaces. */
   readonly threadIds?: readonly string[] | undefined;
-  /**
-   * Stop after this many threads, or pages of up to 500 items or entries of logs; the report's `cursor` says where to go on. Default: no limit.
-   */
+  /** Stop after this many threads, or pages of up to 500 items or entries of logs; the report's `cursor` says where to go on. Default: no limit. */
   readonly limit?: number | undefined;
   /** `cursor` of an earlier report, with the same `threadIds`. */
   readonly cursor?: string | undefined;
@@ -69,9 +68,7 @@ const advice: OptionAdvice = {
   batch: "Write limit, and go on with the report's cursor.",
 };
 
-/**
- * Where to go on: the index of the tier among those that own data, and the place among its threads. After all of them come the items.
- */
+/** Where to go on: the index of the tier among those that own data, and the place among its threads. After all of them come the items. */
 interface Cursor {
   readonly owner: number;
   readonly items?: ItemsPlace | undefined;
@@ -89,9 +86,10 @@ type Pieces = {
 };
 
 /**
- * Re-encrypts all that isn't encrypted with the active key, thread by thread and then the items of stores and workspaces, while others read and write. It works in small
- * atomic steps, none of which a writer undoes. Contents, ids and hashes stay the same, and nothing is decompressed. A second call
- * reads everything and changes nothing. A thread that fails for a reason of its own is reported, and the work goes on.
+ * Re-encrypts all that isn't encrypted with the active key, thread by thread and then the items of stores and workspaces, while others read
+ * and write. It works in small atomic steps, none of which a writer undoes. Contents, ids and hashes stay the same, and nothing is
+ * decompressed. A second call reads everything and changes nothing. A thread that fails for a reason of its own, or of which a part is in
+ * an archive that isn't open, is reported, and the work goes on.
  * @throws InvalidOptionError if there is no encryption, or the tier can't replace bytes; StratigraphError "KEY_UNAVAILABLE",
  * "UNAVAILABLE": call again
  */
@@ -122,6 +120,7 @@ export async function reencrypt(
     threads += 1;
     try {
       await reencryptThread(owners[owner]!, envelope, threadId, counts);
+      await refusePart(tier, { threadId });
     } catch (error) {
       if (!isOfOne(error)) throw error;
       note({ threadId, error });

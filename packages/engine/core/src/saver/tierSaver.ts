@@ -701,7 +701,8 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /**
    * Re-encrypts with the active key all that is encrypted with other keys, or not at all. Others can read and write meanwhile. Safe to
-   * repeat, and to interrupt at any moment. Afterwards {@link keysInUse} reports whether anything is left.
+   * repeat, and to interrupt at any moment. Afterwards {@link keysInUse} reports whether anything is left. Of threads in an archive that isn't
+   * open, only what is here is re-encrypted: the report names them as failed.
    * @throws InvalidOptionError without `encryption`; StratigraphError "KEY_UNAVAILABLE", "UNAVAILABLE": call again
    */
   async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptReport> {
@@ -713,8 +714,8 @@ export class TierSaver extends BaseCheckpointSaver {
    * wound back, so that an interrupt that was answered waits for an answer again. Later checkpoints stay readable by their ids.
    * Promoting the old head undoes it.
    * @returns the head before
-   * @throws NotFoundError if there is no such checkpoint, or none is named; CheckpointConflictError if the head moves meanwhile;
-   * InvalidAddressError
+   * @throws NotFoundError if there is no such checkpoint, or none is named; EvictedError if it may be in an archive that isn't open;
+   * CheckpointConflictError if the head moves meanwhile; InvalidAddressError
    */
   async promote(config: RunnableConfig): Promise<string | undefined> {
     const at = addressOf(config);
