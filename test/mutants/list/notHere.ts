@@ -1,6 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
 const readers = ["test/archived/readers.test.ts"];
+const runs = ["test/archived/deletedRuns.test.ts"];
 const lost = ["packages/engine/tiered/test/archiveLost.test.ts"];
 
 // What isn't here isn't nothing, and what is left out isn't lost.
@@ -34,5 +35,55 @@ export const notHereMutants: readonly Mutant[] = [
     replace: "",
     tests: readers,
     name: "encrypting anew names",
+  },
+  {
+    id: "ah04",
+    kind: "guard",
+    what: "of an archived thread whose head is here again, the deletion of a run takes the head",
+    file: "packages/engine/core/src/operations/prune.ts",
+    find: "if (await isArchivedElsewhere(tier, threadId)) {",
+    replace: "if (threadId === undefined) {",
+    tests: runs,
+    name: "left as it was, and other threads are done",
+  },
+  {
+    id: "ah05",
+    kind: "guard",
+    what: "a thread that is archived while runs are deleted loses its head",
+    file: "packages/engine/core/src/operations/prune.ts",
+    find: "        await refusePart(tier, { threadId });\n        return",
+    replace: "        return",
+    tests: runs,
+    name: "archived while runs are deleted",
+  },
+  {
+    id: "ah06",
+    kind: "guard",
+    what: "runs that are in an archive count as deleted",
+    file: "packages/engine/core/src/operations/prune.ts",
+    find: "  await refuseParts(tier);\n",
+    replace: "",
+    tests: runs,
+    name: "left as it was, and other threads are done",
+  },
+  {
+    id: "ah07",
+    kind: "guard",
+    what: "where nothing was ever archived, a deletion of runs asks each thread",
+    file: "packages/engine/core/src/operations/archivedElsewhere.ts",
+    find: "  return places.length === 0;",
+    replace: "  return true;",
+    tests: runs,
+    name: "one small query tells so",
+  },
+  {
+    id: "ah08",
+    kind: "guard",
+    what: "the dev server can't take back a run while another thread is in an archive that isn't open",
+    file: "packages/tools/cli/src/dev/removeRun.ts",
+    find: "if (!isOfOthers) throw error;",
+    replace: "throw error;",
+    tests: runs,
+    name: "the dev server takes a run back",
   },
 ];

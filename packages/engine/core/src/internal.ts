@@ -62,7 +62,9 @@ export type { Zstd } from "./codec/zstd.ts";
 export { dryRunReason } from "./operations/deleteThreads.ts";
 export {
   archivedKey,
+  archiveOwner,
   headlessOrEvicted,
+  idPlaces,
   isArchivedElsewhere,
   refuseEvicted,
   refusePart,

@@ -1,18 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { EvictedError, StratigraphError, type Tier } from "@stratigraph/core";
-import {
-  deletesUnchanged,
-  hasKeyCheckPlaces,
-  keepsKeyChecks,
-  markedCopy,
-  ownersOf,
-} from "@stratigraph/core/internal";
-import {
-  checkpointKey,
-  reservedNamespaces,
-  type AppendRequest,
-  type KeyCheckKeeper,
-} from "@stratigraph/core/tier";
+import { archiveOwner, deletesUnchanged, idPlaces, markedCopy } from "@stratigraph/core/internal";
+import { checkpointKey, reservedNamespaces, type AppendRequest } from "@stratigraph/core/tier";
 import { archivedMark } from "./archivedMark.ts";
 
 /**
@@ -22,8 +11,6 @@ import { archivedMark } from "./archivedMark.ts";
  */
 export const lifeOf = reservedNamespaces.life;
 
-/** The check value in the warm tier that is its id. Each life that it gives to a thread begins with that, and a slash. */
-const ownerName = "archive owner";
 /** Ids that were read, by warm tier. They never change. */
 const knownOwners = new WeakMap<Tier, Set<string>>();
 
@@ -123,15 +110,9 @@ async function sharesCheckpoint(warm: Tier, cold: Tier, threadId: string): Promi
 
 async function newLife(warm: Tier): Promise<string> {
   const [place] = await idPlaces(warm);
+  // Each life begins with the id of the warm tier that gave it, and a slash.
   if (place === undefined) return randomUUID();
-  return `${await place.claimKeyCheck(ownerName, randomUUID().replaceAll("-", ""))}/${randomUUID()}`;
-}
-
-/** The databases of a warm tier that keep its id. Each of several has its own. */
-async function idPlaces(warm: Tier): Promise<(Tier & KeyCheckKeeper)[]> {
-  const [owner] = ownersOf(warm);
-  const tier = owner?.of ?? warm;
-  return (hasKeyCheckPlaces(tier) ? await tier.keyCheckPlaces() : [tier]).filter(keepsKeyChecks);
+  return `${await place.claimKeyCheck(archiveOwner, randomUUID().replaceAll("-", ""))}/${randomUUID()}`;
 }
 
 /** The id of the warm tier that gave a life. Undefined if an older version gave it. */
@@ -153,7 +134,7 @@ export async function hasGiven(warm: Tier, life: string | undefined): Promise<bo
   if (known.has(giver)) return true;
   const places = await idPlaces(warm);
   for (const place of places) {
-    const id = (await place.keyChecks([ownerName])).get(ownerName);
+    const id = (await place.keyChecks([archiveOwner])).get(archiveOwner);
     if (id !== undefined) known.add(id);
   }
   knownOwners.set(warm, known);

@@ -1,11 +1,20 @@
 import { EvictedError, headlessError, type StratigraphError } from "../contract/errors.ts";
 import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
 import type { ListQuery, Namespace, Tier } from "../contract/tier.ts";
+import {
+  hasKeyCheckPlaces,
+  keepsKeyChecks,
+  ownersOf,
+  type KeyCheckKeeper,
+} from "../contract/tierExtensions.ts";
 import { layersOf } from "./holding.ts";
 import { withoutBytes } from "./withoutBytes.ts";
 
 /** The metadata with which lists of LangGraph's API show a thread whose own is in an archive that isn't open. */
 export const archivedKey = "stratigraph:archived";
+
+/** The check value that is the id of a storage. Whoever archives the first thread of it sets it. */
+export const archiveOwner = "archive owner";
 
 /** Whether a part of a thread is in an archive that isn't open here. One small query, or none if an archive is open. */
 export async function isArchivedElsewhere(tier: Tier, threadId: string): Promise<boolean> {
@@ -46,6 +55,29 @@ export async function refuseShortList(
   if (hasArchive(tier)) return;
   for await (const thread of tier.threads({}))
     if (thread.evicted) await refusePart(tier, { threadId: thread.threadId });
+}
+
+/**
+ * Refuses to take what is here of all threads for all that there is. One small query if nothing was ever archived, or none if an archive is
+ * open; otherwise one for each thread, until one is archived.
+ * @throws EvictedError if a part of any thread is in an archive that isn't open
+ */
+export async function refuseParts(tier: Tier): Promise<void> {
+  if (hasArchive(tier) || !(await mayHaveArchived(tier))) return;
+  for await (const { threadId } of tier.threads({})) await refusePart(tier, { threadId });
+}
+
+async function mayHaveArchived(tier: Tier): Promise<boolean> {
+  const places = await idPlaces(tier);
+  for (const place of places) if ((await place.keyChecks([archiveOwner])).has(archiveOwner)) return true;
+  return places.length === 0;
+}
+
+/** The databases of a tier that owns threads that keep its id. Each of several has its own. */
+export async function idPlaces(tier: Tier): Promise<(Tier & KeyCheckKeeper)[]> {
+  const [owner] = ownersOf(tier);
+  const warm = owner?.of ?? tier;
+  return (hasKeyCheckPlaces(warm) ? await warm.keyCheckPlaces() : [warm]).filter(keepsKeyChecks);
 }
 
 function hasArchive(tier: Tier): boolean {

@@ -10,7 +10,7 @@ import {
   type Node,
   type Thread,
 } from "./keptCheckpoints.ts";
-import { refusePart } from "./archivedElsewhere.ts";
+import { isArchivedElsewhere, refusePart, refuseParts } from "./archivedElsewhere.ts";
 import { forgetRunsCalls } from "./deletedRuns.ts";
 import { dropLoose } from "./dropLoose.ts";
 import type { PruneOptions } from "./pruneOptions.ts";
@@ -81,26 +81,48 @@ export async function pruneThread(
   return await removeWhere(tier, coder, threadId, keep, options);
 }
 
-/** Removes the checkpoints of runs, and before them what their calls said and got. Returns the threads touched. */
+/**
+ * Removes the checkpoints of runs, and before them what their calls said and got.
+ * @param touched is called for each thread that was changed
+ * @throws EvictedError at the end, if a part of any thread is in an archive that isn't open: what else it has of the runs can't be told. Such
+ * a thread is left as it was, for what is here may have no ancestor here that could become the head
+ */
 export async function removeRuns(
   saver: { readonly tier: Tier; readonly coder: CheckpointCoder },
   runIds: readonly string[],
-): Promise<string[]> {
+  touched: (threadId: string) => void,
+): Promise<void> {
   const { tier, coder } = saver;
-  if (runIds.length === 0) return [];
+  if (runIds.length === 0) return;
   const threads = new Set<string>();
   for await (const { record } of tier.list({ runIds, recordsOnly: true })) threads.add(record.threadId);
+  const parts: string[] = [];
+  for (const threadId of threads)
+    if (await isArchivedElsewhere(tier, threadId)) {
+      parts.push(threadId);
+      threads.delete(threadId);
+    }
   await forgetRunsCalls(saver, threads, runIds);
   const gone = new Set(runIds);
   const stays = ({ record }: Node): boolean => record.runId === undefined || !gone.has(record.runId);
   for (const threadId of threads) {
-    await removeWhere(tier, coder, threadId, async (thread) =>
-      withDeltaChains(thread, new Set(thread.nodes.filter(stays))),
-    );
+    try {
+      await removeWhere(tier, coder, threadId, async (thread) => {
+        await refusePart(tier, { threadId });
+        return withDeltaChains(thread, new Set(thread.nodes.filter(stays)));
+      });
+    } catch (error) {
+      if (!StratigraphError.is(error, "EVICTED")) throw error;
+      // It was archived meanwhile.
+      parts.push(threadId);
+      continue;
+    }
     // They may come from these runs. If somebody writes meanwhile, they are replaced or evicted later.
     await dropLoose(tier, threadId);
+    touched(threadId);
   }
-  return [...threads];
+  for (const threadId of parts) await refusePart(tier, { threadId });
+  await refuseParts(tier);
 }
 
 /**

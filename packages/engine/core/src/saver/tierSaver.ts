@@ -637,7 +637,8 @@ export class TierSaver extends BaseCheckpointSaver {
    * erased by the journal that was made on this checkpointer. What a run still stores afterwards in this process is refused, until a run with
    * its id begins anew.
    * @throws InvalidOptionError, InvalidAddressError, StratigraphError "MISCONFIGURED" if a thread has a journal and this checkpointer has
-   * none; nothing was deleted then
+   * none; nothing was deleted then. EvictedError if a part of any thread is in an archive that isn't open: it may have checkpoints of the
+   * runs. All other threads were done then
    */
   async deleteForRuns(runIds: readonly string[]): Promise<void> {
     const ids = checkedIds("runIds", runIds);
@@ -646,9 +647,10 @@ export class TierSaver extends BaseCheckpointSaver {
       await this.#runs.othersEnded({});
       try {
         await this.#runs.deletesRuns(ids);
-        for (const threadId of await removeRuns(this, ids)) this.#known.forget(threadId);
+        await removeRuns(this, ids, (threadId) => this.#known.forget(threadId));
       } catch (error) {
-        this.#runs.keepsRuns(ids);
+        // What isn't archived elsewhere was deleted.
+        if (!StratigraphError.is(error, "EVICTED")) this.#runs.keepsRuns(ids);
         throw error;
       }
     });

@@ -3,6 +3,7 @@ import { StratigraphError } from "@stratigraph/core";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import type { GraphStorage } from "./internals.ts";
+import { removeRun } from "./removeRun.ts";
 import type { RunsUnderWay } from "./runsUnderWay.ts";
 
 type Methods = Readonly<Record<string, (...args: never[]) => unknown>>;
@@ -76,7 +77,7 @@ export function useSaver(
       runs.call(args[0], () => saver.putWrites(...args)),
     delete: (threadId: string, runId: string | null) => {
       if (runId === null || runId === undefined) unawaited.began(threadId, deleted(threadId));
-      else unawaited.began(runId, removeRun(saver, runs, runId));
+      else unawaited.began(runId, closed(saver, runs, threadId, runId));
     },
     copy: (from: string, to: string) => unawaited.began(to, copy(saver, from, to)),
     clear: refuseClear,
@@ -119,9 +120,9 @@ function replace(object: GraphStorage, by: object, own: Methods): void {
 }
 
 /** Removes what a run stored. One that is under way stores nothing afterwards. */
-async function removeRun(saver: TierSaver, runs: RunsUnderWay, runId: string): Promise<void> {
+async function closed(saver: TierSaver, runs: RunsUnderWay, threadId: string, runId: string): Promise<void> {
   await runs.close([runId]);
-  await saver.deleteForRuns([runId]);
+  await removeRun(saver, threadId, runId);
 }
 
 async function copy(saver: TierSaver, from: string, to: string): Promise<void> {

@@ -2,6 +2,7 @@ import type { TierSaver } from "@stratigraph/core";
 import { archivedKey, isArchivedElsewhere, timeOfId } from "@stratigraph/core/internal";
 import type { ApiThread, Logger, Ops, ThreadSearch } from "./internals.ts";
 import { isInFlight, type OpsFile } from "./opsFile.ts";
+import { removeRun } from "./removeRun.ts";
 
 /** How many threads of the storage one search looks at, at most. Older ones are found by their ids. */
 export const mostListed = 1000;
@@ -130,7 +131,7 @@ export class StoredThreads {
 
   /** Removes what a run has stored. */
   async removeRun(threadId: string, runId: string): Promise<void> {
-    await this.removing(threadId, () => this.#saver.deleteForRuns([runId]));
+    await this.removing(threadId, () => removeRun(this.#saver, threadId, runId));
   }
 
   /** Deletes a thread that the server doesn't know any more. */
