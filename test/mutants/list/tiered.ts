@@ -270,7 +270,7 @@ export const tieredMutants: readonly Mutant[] = [
     kind: "guard",
     what: "where the archive lacks what was archived, a checkpoint is said to be nowhere",
     file: "packages/engine/tiered/src/archive.ts",
-    find: "if (!isWhole && !isFound && begun.head !== undefined)",
+    find: "if (!isWhole && !isFiltered && !isFound && begun.head !== undefined)",
     replace: "if (!isWhole && !isFound && false)",
     tests: ["packages/engine/tiered/test/archiveLost.test.ts"],
   },
