@@ -84,6 +84,17 @@ test("a thread that is archived while runs are deleted is left as it was", async
   expect(await stepsOf(stack, "young")).toEqual([4, 3, 2, 1]);
 });
 
+test("runs of an archived thread that lost its head stay, and that is said", async () => {
+  const { warm, stack } = await archived(async () => [3]);
+  const { revision } = await warm.peek({ threadId: "t", namespace: "" });
+  const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [] };
+  await warm.remove({ threadId: "t", revision, ...nothing, heads: [{ namespace: "" }] });
+  await expect(stack.deleteForRuns(["r2"])).rejects.toMatchObject({
+    code: "CORRUPT",
+    data: { threadId: "t" },
+  });
+});
+
 test("where nothing was archived, one small query tells so; with an archive, none is needed", async () => {
   const door = new FaultyTier(new MemoryTier(), "warm");
   const alone = new TierSaver(door);

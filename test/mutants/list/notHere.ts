@@ -3,6 +3,7 @@ import type { Mutant } from "../mutant.ts";
 const readers = ["test/archived/readers.test.ts"];
 const runs = ["test/archived/deletedRuns.test.ts"];
 const lost = ["packages/engine/tiered/test/archiveLost.test.ts"];
+const headLost = "the root's head is lost, and the archive is open";
 
 // What isn't here isn't nothing, and what is left out isn't lost.
 export const notHereMutants: readonly Mutant[] = [
@@ -85,5 +86,45 @@ export const notHereMutants: readonly Mutant[] = [
     replace: "throw error;",
     tests: runs,
     name: "the dev server takes a run back",
+  },
+  {
+    id: "ah09",
+    kind: "guard",
+    what: "an archived thread that lost its head is listed as an empty one",
+    file: "packages/engine/tiered/src/archive.ts",
+    find: "if (headless !== true) continue;",
+    replace: "continue;",
+    tests: lost,
+    name: headLost,
+  },
+  {
+    id: "ah10",
+    kind: "guard",
+    what: "who corrects the head of an archived thread can't list its records",
+    file: "packages/engine/tiered/src/archive.ts",
+    find: "if (query.recordsOnly !== true) throw headlessError",
+    replace: "throw headlessError",
+    tests: lost,
+    name: headLost,
+  },
+  {
+    id: "ah11",
+    kind: "guard",
+    what: "of an archived thread that lost its head, no checkpoint is found",
+    file: "packages/engine/tiered/src/tierStack.ts",
+    find: "if (reading.headless === true && at.checkpointId !== undefined)",
+    replace: "if (reading.head !== undefined)",
+    tests: lost,
+    name: headLost,
+  },
+  {
+    id: "ah12",
+    kind: "guard",
+    what: "a deletion of runs passes over an archived thread that lost its head",
+    file: "packages/engine/tiered/src/archive.ts",
+    find: "    if (headless === true) throw headlessError({ threadId, namespace });\n",
+    replace: "",
+    tests: runs,
+    name: "that lost its head stay",
   },
 ];

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { CorruptionError, EvictedError, StratigraphError, type Tier } from "@stratigraph/core";
 import {
+  headlessError,
   isArchiveSource,
   isRootedMark,
   keepsLeases,
@@ -117,6 +118,11 @@ export class Archive {
     return { ...state, checkpoint: await this.#withLaterWrites(checkpoint, later(checkpoint)) };
   }
 
+  /** @throws StratigraphError "CORRUPT" if a thread that has lost its root's head is archived */
+  async refuseHeadless(threadId: string): Promise<void> {
+    if (await this.holdsMore(threadId)) throw headlessError({ threadId, namespace: "" });
+  }
+
   /** Whether checkpoints of the thread were read from the archive and not restored to the warm tier. */
   servedUnrestored(threadId: string): boolean {
     return this.#served.has(threadId);
@@ -225,12 +231,13 @@ export class Archive {
    * Throws if the archive lacks what the warm tier dropped as archived. It is then the archive of another database, or was restored from an
    * older backup, and its answer would be a shorter history.
    * @param at a checkpoint that neither tier has, or a namespace
-   * @throws EvictedError
+   * @throws EvictedError; StratigraphError "CORRUPT" if the root's head is lost: nothing tells then what the archive must have
    */
   async #refuseLost({ threadId, namespace, checkpointId }: MaybeAddress): Promise<void> {
     const archived = await this.#cold.run(threadId, (cold) => cold.peek({ threadId, namespace }));
     // Ask the warm tier afterwards, because a deletion begins there.
-    const { head } = await this.#warm.peek({ threadId, namespace });
+    const { head, headless } = await this.#warm.peek({ threadId, namespace });
+    if (headless === true) throw headlessError({ threadId, namespace });
     if (head === undefined) return;
     const mark = await this.#mark(threadId);
     if (mark.head === undefined) return;
@@ -443,7 +450,11 @@ export class Archive {
     }
   }
 
-  /** Archived checkpoints of threads that still have a head in the warm tier, with that head. */
+  /**
+   * Archived checkpoints of threads that still have a head in the warm tier, with that head. Who lists only records corrects heads, or refuses
+   * a thread that lost its own.
+   * @throws StratigraphError "CORRUPT" if a thread's head is lost
+   */
   async *#listCold(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     const { threadId: asked } = query;
     const ofQuery = asked === undefined ? undefined : await this.#laterWrites({ ...query, threadId: asked });
@@ -461,7 +472,12 @@ export class Archive {
       let isOwn = false;
       for await (const listed of ofThread) {
         const head = await headOf(listed.record.namespace);
-        if (head === undefined && (await headOf("")) === undefined) continue;
+        if (head === undefined && (await headOf("")) === undefined) {
+          // Only a thread that is deleted has no root any more. One whose head is lost is all there.
+          const { headless } = await this.#warm.peek({ threadId, namespace: "" });
+          if (headless !== true) continue;
+          if (query.recordsOnly !== true) throw headlessError({ threadId, namespace: "" });
+        }
         // A head that both tiers have is of the same life.
         if (!isOwn && (head === undefined || head !== listed.head)) await this.#refuseOther(threadId);
         isOwn = true;

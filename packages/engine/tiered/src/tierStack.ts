@@ -430,8 +430,12 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
 
   async #orArchived(at: MaybeAddress, reading: Reading, restoreOn: RestoreOn): Promise<Reading> {
     if (reading.checkpoint !== undefined) return reading;
-    if (this.#archive === undefined || reading.head === undefined) return reading;
-    return await this.#archive.read(at, reading, restoreOn);
+    if (this.#archive === undefined) return reading;
+    if (reading.head !== undefined) return await this.#archive.read(at, reading, restoreOn);
+    // Whoever asks for the head is told of it by the answer.
+    if (reading.headless === true && at.checkpointId !== undefined)
+      await this.#archive.refuseHeadless(at.threadId);
+    return reading;
   }
 
   /**

@@ -79,6 +79,35 @@ describe.each(shapes)("%s", (_, options) => {
     }
   });
 
+  test("the root's head is lost, and the archive is open: what is archived isn't taken for nothing, and nothing is changed", async () => {
+    const warm = new MemoryTier();
+    const cold = new MemoryTier();
+    const saver = opened(warm, cold, options());
+    for (const id of ["t", "gone"]) for (const n of [1, 2, 3]) await put(saver, id, n, text(`${id} ${n}`));
+    await archivedBy(saver);
+    const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [] };
+    const { revision, head } = await warm.peek({ threadId: "t", namespace: "" });
+    await warm.remove({ threadId: "t", revision, ...nothing, heads: [{ namespace: "" }] });
+    const other = opened(warm, cold, options());
+    const listAll = async (): Promise<void> => {
+      for await (const _ of other.list({ configurable: {} }));
+    };
+    const calls = [() => valueOf(other, "t"), ...waysTo(other, "t", 3), ...waysTo(other, "t", 1), listAll];
+    const prune = () => other.prune(["t"], { strategy: "keep_latest" });
+    for (const call of [...calls, prune])
+      await expect(call()).rejects.toMatchObject({ code: "CORRUPT", data: { threadId: "t" } });
+    expect(await valueOf(other, "copy")).toBeUndefined();
+    await saver.deleteThread("gone");
+    expect(await stepsOf(other, "gone")).toEqual([]);
+    const seen: unknown[] = [];
+    for await (const { record, head: to } of other.tier.list({ recordsOnly: true }))
+      seen.push([record.threadId, to]);
+    expect(seen).toEqual([1, 2, 3].map(() => ["t", undefined]));
+    const heads = [{ namespace: "", to: head!, expected: [] }];
+    await warm.append({ threadId: "t", records: [], blobs: [], heads, onConflict: "refuse" });
+    expect(await stepsOf(other, "t")).toEqual([3, 2, 1]);
+  });
+
   test("a thread that was continued since: its newest state is read and continued, and no shorter history is returned", async () => {
     const warm = new MemoryTier();
     const saver = opened(warm, new MemoryTier(), options());
