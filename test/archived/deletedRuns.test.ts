@@ -1,5 +1,6 @@
 import { MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
 import type { Namespace } from "@stratigraph/core/tier";
+import { createJournal } from "@stratigraph/journal";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver } from "@stratigraph/tiered";
 import { removeRun } from "../../packages/tools/cli/src/dev/removeRun.ts";
@@ -64,6 +65,21 @@ test.each(Object.keys(states))(
     await expect(alone.deleteForRuns([])).resolves.toBeUndefined();
   },
 );
+
+test("what calls of an archived thread said and got stays, too", async () => {
+  const call = { id: "pay", args: { sum: 1 } };
+  const { warm, stack, alone } = await archived(async (opened) => {
+    await createJournal(opened).run(configOf("t"), call, () => "paid");
+    return await states["archived, and gone on since"]!(opened);
+  });
+  const before = await held(warm);
+  await expect(alone.deleteForRuns(["r4"])).rejects.toMatchObject(told);
+  createJournal(alone);
+  await expect(alone.deleteForRuns(["r4"])).rejects.toMatchObject(told);
+  expect(await held(warm)).toEqual(before);
+  await stack.deleteForRuns(["r4"]);
+  expect(await stepsOf(stack, "t")).toEqual([3, 2, 1]);
+});
 
 test("a thread that is archived while runs are deleted is left as it was", async () => {
   const { warm, stack } = await archived(async () => [3]);
