@@ -289,6 +289,15 @@ export const namedMutants: readonly Mutant[] = [
     tests: renamed,
   },
   {
+    id: "jc01",
+    kind: "guard",
+    what: "in a subgraph, what was paid under a tool's earlier name is paid again",
+    file: resolve,
+    find: "!isSamePlace(visit, state.where)",
+    replace: "visit !== undefined",
+    tests: renamed,
+  },
+  {
     id: "na81",
     kind: "guard",
     what: "two equal calls of one message are second tries of one call: a payment is missing",

@@ -1,4 +1,5 @@
 import { tool } from "@langchain/core/tools";
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver, type TierSaver } from "@stratigraph/core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -14,11 +15,13 @@ interface Bank {
   readonly saver: TierSaver;
   /** The keys of what was paid. */
   readonly paid: string[];
+  /** Whether the agent is a subgraph. */
+  readonly isWithin?: boolean;
 }
 
 /** A deployment of an agent that pays. @param dies when its first payment ends the process */
 function deployment(
-  { saver, paid }: Bank,
+  { saver, paid, isWithin = false }: Bank,
   name: string,
   options: ToolOptions,
   dies?: "while it pays" | "before its checkpoint",
@@ -38,23 +41,27 @@ function deployment(
   const killed = (): never => {
     throw new Error("killed");
   };
-  const { graph } = agentOf(journal, journal.tools([pay], { [name]: options }), script, saver, {
+  const checkpointer = isWithin ? undefined : saver;
+  const { graph: agent } = agentOf(journal, journal.tools([pay], { [name]: options }), script, checkpointer, {
     afterTools: dies === undefined ? undefined : killed,
   });
-  return { graph, journal };
+  const outer = new StateGraph(MessagesAnnotation).addNode("agent", agent).addEdge(START, "agent");
+  return { graph: isWithin ? outer.compile({ checkpointer: saver }) : agent, journal };
 }
 
-const newBank = (): Bank => ({ saver: new MemorySaver(), paid: [] });
+const newBank = (isWithin = false): Bank => ({ saver: new MemorySaver(), paid: [], isWithin });
 
 describe.each([
-  ["another name", "pay_invoice", { formerly: "pay" }],
-  ["one of several names", "mcp__bank__pay", { formerly: ["pay_bill", "pay"] }],
-  ["a version", "pay", { formerly: "pay", version: "2" }],
-] as const)("%s", (_what, name, renamed) => {
+  ["another name", false, "pay_invoice", { formerly: "pay" }],
+  ["one of several names", false, "mcp__bank__pay", { formerly: ["pay_bill", "pay"] }],
+  ["a version", false, "pay", { formerly: "pay", version: "2" }],
+  ["another name, in a subgraph", true, "pay_invoice", { formerly: "pay" }],
+  ["a version, in a subgraph", true, "pay", { formerly: "pay", version: "2" }],
+] as const)("%s", (_what, isWithin, name, renamed) => {
   it.each(["once", "idempotent"] as const)(
     "%s: what was paid before the checkpoint is paid once",
     async (effects) => {
-      const bank = newBank();
+      const bank = newBank(isWithin);
       const before = deployment(bank, "pay", effects, "before its checkpoint");
       await expect(before.graph.invoke(input, on)).rejects.toThrow("killed");
       const { graph, journal } = deployment(bank, name, { effects, ...renamed });
@@ -70,7 +77,7 @@ describe.each([
   );
 
   it("once: nobody knows whether it was paid, so a person is asked", async () => {
-    const bank = newBank();
+    const bank = newBank(isWithin);
     const before = deployment(bank, "pay", "once", "while it pays");
     await expect(before.graph.invoke(input, on)).rejects.toThrow("killed");
     const { graph, journal } = deployment(bank, name, { effects: "once", ...renamed });
@@ -85,7 +92,7 @@ describe.each([
   });
 
   it("idempotent: it is repeated with its key", async () => {
-    const bank = newBank();
+    const bank = newBank(isWithin);
     const before = deployment(bank, "pay", "idempotent", "while it pays");
     await expect(before.graph.invoke(input, on)).rejects.toThrow("killed");
     const { graph } = deployment(bank, name, { effects: "idempotent", ...renamed });

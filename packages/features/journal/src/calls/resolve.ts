@@ -169,7 +169,9 @@ function formerCalls(
     if (!isUnanswered && state.call !== own) given.add(state.repeats);
     if (status !== "succeeded" || state.effects === "none" || !former.names.includes(tool)) continue;
     if (![argsHash, ...otherHashes].includes(state.argsHash)) continue;
-    if (isUnanswered && visits.every((visit) => isSamePlace(visit, where))) found.push(state);
+    // A call that is known by a name visits the place where it is made, which gives nobody its result.
+    const returns = visits.filter((visit) => !isSamePlace(visit, state.where));
+    if (isUnanswered && returns.every((visit) => isSamePlace(visit, where))) found.push(state);
   }
   return found.filter(({ call }) => !given.has(call));
 }
