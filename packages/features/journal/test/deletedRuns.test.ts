@@ -1,6 +1,7 @@
+import { fork } from "@stratigraph/branch";
 import { TierSaver, type MemoryTier } from "@stratigraph/core";
 import { describe, expect, it } from "vitest";
-import { createJournal } from "../src/index.ts";
+import { createJournal, type Journal } from "../src/index.ts";
 import { agentOf, asks, payments, pays, questions, receipts, reply, says } from "./support/effects.ts";
 import { savers } from "./support/places.ts";
 
@@ -8,6 +9,15 @@ import { savers } from "./support/places.ts";
 
 const input = { messages: [{ role: "user", content: "buy it" }] };
 const run = (run_id: string) => ({ configurable: { thread_id: "ada", run_id } });
+
+/** What is left of arguments and results of a thread's calls, by run. */
+async function leftOf(journal: Journal, threadId: string): Promise<string[]> {
+  const left: string[] = [];
+  for await (const { event, args, result } of journal.trail(threadId))
+    if (args !== undefined || (await result()) !== undefined)
+      left.push(`${event.type} ${"where" in event ? event.where.run : ""}`.trim());
+  return left;
+}
 
 /** The line is cut during the first payment. */
 const cut = (times: number) => {
@@ -80,6 +90,22 @@ describe.each(savers)("on %s", (_name, open) => {
     await end();
   });
 
+  it("it is erased, too, in a fork, and where the run's checkpoints were pruned", async () => {
+    const { graph, journal, saver, end } = await shop(open);
+    await graph.invoke(input, run("gone"));
+    await graph.invoke(input, run("kept"));
+    await saver.prune(["ada"], { strategy: "keep_latest" });
+    await fork(saver, "ada", { to: "bob" });
+    await journal.end();
+    expect(await leftOf(journal, "bob")).toContain("claimed gone");
+    await saver.deleteForRuns(["gone"]);
+    for (const thread of ["ada", "bob"]) {
+      expect(await leftOf(journal, thread)).toEqual(["claimed kept", "succeeded"]);
+      expect(await journal.verify(thread)).toMatchObject({ ok: true });
+    }
+    await end();
+  });
+
   it("as long as nobody knows what became of an idempotent one, an equal call repeats it with its key", async () => {
     const { graph, journal, paid, saver, end } = await shop(open, "idempotent", cut);
     await graph.invoke(input, run("gone"));
@@ -90,6 +116,40 @@ describe.each(savers)("on %s", (_name, open) => {
     for await (const { tool } of journal.unresolved("ada")) expect(tool).toBe("nothing is open");
     await end();
   });
+});
+
+it("a resumed run that stored no checkpoint: nobody is given the receipt of its call", async () => {
+  const { saver } = await savers[0]![1]();
+  const journal = createJournal(saver);
+  const { pay, paid } = payments();
+  let fails = true;
+  const afterTools = () => {
+    if (fails) throw new Error("the disk is full");
+  };
+  const script = (turn: number) => (turn === 0 ? asks(pays(5)) : says("done"));
+  const { graph } = agentOf(journal, journal.tools([pay], { pay: "once" }), script, saver, { afterTools });
+  await graph.invoke(input, { ...run("first"), interruptBefore: ["tools"] });
+  await expect(graph.invoke(null, run("gone"))).rejects.toThrow("the disk is full");
+  await journal.end();
+  await saver.deleteForRuns(["gone"]);
+  expect(await leftOf(journal, "ada")).toEqual([]);
+  fails = false;
+  await graph.invoke(null, run("next"));
+  expect(paid).toHaveLength(2);
+  // Deleted again, it changes nothing.
+  const before = await journal.verify("ada");
+  await saver.deleteForRuns(["gone"]);
+  expect(await journal.verify("ada")).toEqual(before);
+});
+
+it("what a run recorded in another thread's journal is erased there", async () => {
+  const { graph, journal, saver } = await shop(savers[0]![1]);
+  const shared = (id: string) => ({ configurable: { ...run(id).configurable, journal: "team" } });
+  await graph.invoke(input, shared("kept"));
+  await graph.invoke(input, shared("gone"));
+  await journal.end();
+  await saver.deleteForRuns(["gone"]);
+  expect(await leftOf(journal, "team")).toEqual(["claimed kept", "succeeded"]);
 });
 
 it("a call that another run was given, too, stays as that one's", async () => {

@@ -634,8 +634,8 @@ export class TierSaver extends BaseCheckpointSaver {
    * Deletes the checkpoints of runs with their pending writes, in all threads and namespaces. A run is known by the `run_id` in its
    * config's `metadata` or `configurable`; LangGraph's `config.runId` never reaches a checkpointer. A head that is deleted is
    * replaced by its nearest remaining ancestor. Unknown runs and an empty list are no-ops. The arguments and results of the runs' calls are
-   * erased by the journal that was made on this checkpointer. What a run still stores afterwards in this process is refused, until a run with
-   * its id begins anew.
+   * erased by the journal that was made on this checkpointer. What a run wrote to a checkpoint of another run, such as its answer, stays. What
+   * a run still stores afterwards in this process is refused, until a run with its id begins anew.
    * @throws InvalidOptionError, InvalidAddressError, StratigraphError "MISCONFIGURED" if a thread has a journal and this checkpointer has
    * none; nothing was deleted then. EvictedError if a part of any thread is in an archive that isn't open: it may have checkpoints of the
    * runs. All other threads were done then

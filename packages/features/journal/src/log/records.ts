@@ -62,8 +62,10 @@ export async function encodeEntry(
     parentId,
     { checkpoint, metadata },
   );
+  // A run is deleted wherever it made calls, also where it has no checkpoint.
+  const runId = "where" in entry.event ? entry.event.where.run : undefined;
   // Nobody searches for entries by terms, and an index of them would cost a claim more than the claim itself.
-  return { record: { ...record, terms: [] }, blobs, relies };
+  return { record: { ...record, runId, terms: [] }, blobs, relies };
 }
 
 /**

@@ -2,7 +2,7 @@ import { compare, type Tokens } from "@stratigraph/branch";
 import { NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
 import { threadRuns } from "@stratigraph/branch/internal";
 import type { DecodedBody } from "@stratigraph/core/internal";
-import type { CheckpointRecord, ListQuery } from "@stratigraph/core/tier";
+import { isReserved, type CheckpointRecord, type ListQuery } from "@stratigraph/core/tier";
 import type { Context, OutputOf } from "../operations/index.ts";
 import { runNamed } from "./runNamed.ts";
 import { uriOf } from "./uris.ts";
@@ -73,6 +73,8 @@ async function snapshotsOf({ signal }: Context, saver: TierSaver, query: ListQue
   const snapshots: Snapshot[] = [];
   for await (const { record } of saver.tier.list({ ...query, recordsOnly: true })) {
     signal.throwIfAborted();
+    // Calls are records of their run, too.
+    if (isReserved(record.namespace)) continue;
     if (snapshots.length === most) return { snapshots: snapshots.toReversed(), complete: false };
     const body = await saver.coder.decodeBody(record);
     snapshots.push(snapshotOf(record, body, await saver.coder.metadata(record, body)));
