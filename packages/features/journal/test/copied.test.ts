@@ -25,8 +25,15 @@ import { savers } from "./support/savers.ts";
 const ada = { configurable: { thread_id: "ada" } };
 const sign = { keys: { k1: "a secret of sixteen bytes" }, activeKey: "k1" };
 
-/** A node that pays once, by the journal, and dies after the payment as long as it is told to. */
-function paying(saver: TierSaver, effects: "once" | "idempotent" = "once", options: JournalOptions = {}) {
+/**
+ * A node that pays once, by the journal, and dies after the payment as long as it is told to.
+ * @param by the config that it gives to the journal. Default: its own
+ */
+function paying(
+  saver: TierSaver,
+  effects: "once" | "idempotent" = "once",
+  { by, ...options }: JournalOptions & { readonly by?: object } = {},
+) {
   const paid: number[] = [];
   const journal = createJournal(saver, options);
   const graphThat = (dies: "before" | "after" | "never") =>
@@ -38,7 +45,7 @@ function paying(saver: TierSaver, effects: "once" | "idempotent" = "once", optio
           return `receipt ${paid.length}`;
         };
         const call = { id: "rent", args: { amount }, tool: "pay", effects };
-        const receipt = await journal.run(config, call, pay);
+        const receipt = await journal.run(by ?? config, call, pay);
         if (dies === "after") throw new Error("the node died");
         return { receipt };
       })
@@ -183,6 +190,24 @@ it("a saver of LangGraph gets no thread that would pay again there, and is told 
   const later = await exportThreads(from, saverTarget(official), { threadIds: ["after"] });
   expect(later).toMatchObject({ differences: [], notHeld: [{ threadId: "after" }] });
   await journal.end();
+});
+
+it("nor does it get one whose step didn't end and was edited since, or whose call says no place, until nothing is due", async () => {
+  const from = new MemorySaver();
+  const [edited, placeless] = ["edited", "placeless"].map((thread_id) => ({ configurable: { thread_id } }));
+  const { journal, graphThat } = paying(from);
+  await expect(graphThat("after").invoke({ amount: 100 }, edited!)).rejects.toThrow("died");
+  await graphThat("never").updateState(edited!, { amount: 100 }, "__start__");
+  const outside = paying(from, "once", { by: placeless! });
+  await expect(outside.graphThat("after").invoke({ amount: 100 }, placeless!)).rejects.toThrow("died");
+  const official = new OfficialMemory();
+  const report = await exportThreads(from, saverTarget(official));
+  expect(report.differences).toMatchObject([{ threadId: "edited" }, { threadId: "placeless" }]);
+  for (const { what } of report.differences) expect(what).toContain("its step hasn't ended");
+  await graphThat("never").invoke(null, edited!);
+  await outside.graphThat("never").invoke(null, placeless!);
+  expect(await exportThreads(from, saverTarget(official))).toMatchObject({ threads: 2, differences: [] });
+  await Promise.all([journal.end(), outside.journal.end()]);
 });
 
 it.each(ways.slice(0, 2))("tags and metadata come along, and aren't set back, by %s", async (_way, copy) => {

@@ -1,4 +1,5 @@
 import type { TierSaver } from "@stratigraph/core";
+import { statusAt } from "@stratigraph/core/internal";
 import type { CheckpointRecord } from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
 import type { OutlineEntry } from "../contract/source.ts";
@@ -91,7 +92,7 @@ export class OpenCalls {
   }
 
   /** The calls, in words. */
-  told(heads: ReadonlyMap<string, string>): readonly string[] {
+  async told(heads: ReadonlyMap<string, string>): Promise<readonly string[]> {
     const calls = new Map(this.#cut.map((state) => [state.call, state]));
     for (const { event } of this.#entries.sort((a, b) => a.seq - b.seq)) {
       const { type, call, happened } = event;
@@ -101,21 +102,46 @@ export class OpenCalls {
       const { tool, effects, where } = { ...calls.get(call), ...event };
       calls.set(call, { call, tool, effects, where, status });
     }
+    const isMade = [...calls.values()].some(({ status }) => status === "succeeded");
+    const due = isMade ? await this.#due(heads.get("")) : [];
     return [...calls.values()].flatMap((state) => {
       const named = `${JSON.stringify(state.tool ?? "?")} (${state.call.slice(0, 12)})`;
       if (state.status === "unknown" || state.status === "claimed")
         return [`call ${named} was begun, and its outcome isn't known`];
-      return state.status === "succeeded" && this.#isUnderWay(state, heads)
+      return state.status === "succeeded" && this.#isUnderWay(state, heads, due)
         ? [`call ${named} was made, and its step hasn't ended`]
         : [];
     });
   }
 
-  /** Whether the task that made a call would run again. */
-  #isUnderWay({ where = {} }: State, heads: ReadonlyMap<string, string>): boolean {
+  /** The root checkpoints whose tasks are due: the head, and those of which edits made it. None if nothing is due. */
+  async #due(head: string | undefined): Promise<readonly string[]> {
+    if (head === undefined) return [];
+    const { tier, coder } = this.#saver;
+    const due = [head];
+    try {
+      if ((await statusAt(tier, coder, this.#threadId, head)) === "idle") return [];
+      const configurable = { thread_id: this.#threadId, checkpoint_ns: "", checkpoint_id: head };
+      for await (const { parentId, ends } of this.#saver.lineage({ configurable })) {
+        if (parentId === undefined || (await ends()) !== undefined) return due;
+        due.push(parentId);
+      }
+    } catch {
+      // A damaged checkpoint is told when the thread is read.
+    }
+    return due;
+  }
+
+  /** Whether the task that made a call would run again. Of a call that says no place, it may be any that is due. */
+  #isUnderWay(
+    { where = {} }: State,
+    heads: ReadonlyMap<string, string>,
+    [head, ...edited]: readonly string[],
+  ): boolean {
     const { thread = this.#threadId, checkpoint, namespace = "", issuer = checkpoint, task = "" } = where;
-    if (thread !== this.#threadId || checkpoint === undefined || issuer === undefined) return false;
-    if (heads.get("") !== checkpoint || heads.get(namespace) !== issuer) return false;
+    if (thread !== this.#threadId || head === undefined) return false;
+    if (checkpoint === undefined || edited.includes(checkpoint)) return true;
+    if (issuer === undefined || checkpoint !== head || heads.get(namespace) !== issuer) return false;
     return this.#ended.get(entryKey({ namespace, checkpointId: issuer }))?.has(task) !== true;
   }
 }

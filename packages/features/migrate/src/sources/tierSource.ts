@@ -120,7 +120,7 @@ async function outlineOf(saver: TierSaver, threadId: string) {
   // The listing is newest first, with the namespaces mixed.
   const outline = parentsFirst(entries.reverse().toSorted(byNamespace));
   const children = childrenOnLine(outline, heads, made);
-  return { outline, heads, openCalls: calls.told(heads), newestState, children };
+  return { outline, heads, openCalls: await calls.told(heads), newestState, children };
 }
 
 function marksOf(batches: readonly StoredWriteBatch[]): readonly StoredWriteBatch[] {
