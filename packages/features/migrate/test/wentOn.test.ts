@@ -114,6 +114,31 @@ test.each(Object.keys(ways))(
   },
 );
 
+/** What somebody takes out of a copy that goes on. */
+const removals: Record<string, (saver: TierSaver) => Promise<unknown>> = {
+  "calls that were cut off": async (saver) => {
+    const journal = createJournal(saver);
+    await journal.cut("ada", { before: new Date(Date.now() + 60_000) });
+    await journal.end();
+  },
+  "checkpoints that were pruned": async (saver) => await saver.prune(["ada"], { strategy: "keep_latest" }),
+};
+
+test.each(
+  Object.keys(removals).flatMap((removal) => Object.keys(ways).map((way) => [removal, way] as const)),
+)("%s since a thread was %s don't come back", async (removal, way) => {
+  const [from, to] = [new MemorySaver(), new MemorySaver()];
+  for (const words of ["One", "Two"]) await say(from, "ada", words);
+  await pay(from);
+  await ways[way]!(from, to);
+  await removals[removal]!(to);
+  await say(to, "ada", "Three");
+  const before = await stored(to);
+  const report = await ways[way]!(from, to);
+  expect(report).toMatchObject({ diverged: [], differences: [], skipped: 1, checkpoints: 0, writes: 0 });
+  expect(await stored(to)).toEqual(before);
+});
+
 test.each(cases.filter(([, way]) => way !== "imported from a file"))(
   "%s in the target while a thread is %s again is told, and stays",
   async (deed, way) => {

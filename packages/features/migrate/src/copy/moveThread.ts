@@ -52,7 +52,7 @@ const mostTries = 3;
 
 /**
  * Copies a thread from one Stratigraph storage to another, byte for byte, without decoding it. A large thread is read, appended and
- * read back in parts. What the target already has stays unchanged.
+ * read back in parts. What the target already has stays unchanged, and so does a thread that went on there.
  * @throws StratigraphError if a storage can't be reached; CorruptionError, or "KEY_MISSING" if the target's options don't have the key
  * that the source was encrypted with
  */
@@ -172,7 +172,7 @@ async function idOf(coder: TierSaver["coder"], record: CheckpointRecord, batch: 
 }
 
 /**
- * Adds what the target lacks.
+ * Adds what the target lacks: nothing to a thread that `wentOn` there, as what it lacks then was pruned, cut off or deleted there.
  * @param how `copy` gets the copied parts, to compare them later
  * @returns the heads to move: none if the thread `wentOn` in the target
  */
@@ -184,8 +184,9 @@ async function add(
   const { there, copy, wentOn } = how;
   const known = new Set(there.blobs);
   for await (const part of reading.parts()) {
-    copy?.add(part, []);
-    await appendPart(appender, part, there, known);
+    const isThere = ({ record }: ListedCheckpoint) => there.records.has(entryKey(record));
+    copy?.add(wentOn ? { ...part, checkpoints: part.checkpoints.filter(isThere) } : part, []);
+    if (!wentOn) await appendPart(appender, part, there, known);
   }
   return wentOn ? [] : headMoves(reading.heads, reading.keys, there.heads);
 }
