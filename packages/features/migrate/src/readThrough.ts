@@ -1,10 +1,10 @@
-import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
 import { remembering, trace, type ReadThrough, type ReadThroughStorage } from "@stratigraph/core/internal";
 import type { ThreadSource } from "./contract/source.ts";
 import { importThread, type ImportedThread } from "./copy/importThread.ts";
 import type { Difference } from "./copy/report.ts";
 import { settled } from "./copy/settled.ts";
-import { threadThere } from "./copy/threadThere.ts";
+import { threadThere, type ThreadThere } from "./copy/threadThere.ts";
 
 /** Options of {@link readThrough}. */
 export interface ReadThroughOptions {
@@ -22,10 +22,10 @@ const remembered = 10_000;
 
 /**
  * Makes a saver import threads from a source when they are first read, so that old processes may drain while new ones start. A thread
- * that this storage doesn't know is imported at its first `getTuple` or `list`. It stays in the source. If the source continues a
+ * that this storage doesn't know is imported at its first `getTuple` or `list`, or at the first use of its journal or events. It stays in the source. If the source continues a
  * thread afterwards, the trace channel reports it ("source-went-on"), and the new work isn't mixed in. A thread that can't be imported
- * unchanged isn't served: reading it fails with "CORRUPT", "UNREGISTERED_TYPE" or "SERIALIZATION", or with "UNAVAILABLE" if the source
- * can't be reached.
+ * unchanged isn't served: reading it fails with "CORRUPT", "UNREGISTERED_TYPE" or "SERIALIZATION", with "THREAD_EXISTS" if it has other
+ * calls or events here, or with "UNAVAILABLE" if the source can't be reached.
  *
  * A thread that is deleted here isn't imported again as long as its deletion is remembered, which is a week. By then, everything should
  * have been imported.
@@ -75,11 +75,13 @@ class Bringer implements ReadThrough {
     const thread = await this.#source.thread?.(threadId);
     if (thread === undefined) return false;
     try {
+      if (await beganAnew(storage.tier, threadId, there)) return false;
       const verify = this.#options.verify ?? true;
       const how = { verify, takeLacking: false, brought: () => undefined };
       const imported = await settled(this.#source, thread, (one) => importThread(storage, one, how));
       if (imported.differences.length > 0) throw this.#refusal(threadId, imported.differences);
-      if (!imported.served) throw this.#restless(threadId);
+      if (!imported.served)
+        throw imported.diverged && there.heads.size > 0 ? this.#apart(threadId) : this.#restless(threadId);
       this.#brought.set(threadId, {
         heads: headsOf(thread.heads),
         lookAtMs: Date.now() + lookAgainMs,
@@ -129,9 +131,35 @@ class Bringer implements ReadThrough {
     return new StratigraphError("OVERLOADED", message, { source, threadId });
   }
 
+  #apart(threadId: string): StratigraphError {
+    const source = this.#source.name;
+    const message =
+      `Thread ${JSON.stringify(threadId)} can't be brought from ${source}: it has calls or events there, and others here, which can't be ` +
+      `made one. It isn't served, and nothing was changed. Keep those there: delete it here and read it again. Or keep those here: ` +
+      `delete it there.`;
+    return new StratigraphError("THREAD_EXISTS", message, { source, threadId });
+  }
+
   #tellWentOn(threadId: string): void {
     trace({ type: "source-went-on", threadId, source: this.#source.name });
   }
+}
+
+/**
+ * Whether what is here of a thread without a root head was begun after a deletion. A tier refuses a writer that read the thread before
+ * that: so one is made that changes nothing.
+ */
+async function beganAnew(tier: Tier, threadId: string, { heads }: ThreadThere): Promise<boolean> {
+  for (const [namespace, to] of [...heads].slice(0, 1)) {
+    const move = { namespace, to, expected: [to] };
+    try {
+      await tier.append({ threadId, records: [], blobs: [], heads: [move], onConflict: "branch", seen: 0 });
+    } catch (error) {
+      if (StratigraphError.is(error, "THREAD_DELETED")) return true;
+      throw error;
+    }
+  }
+  return false;
 }
 
 function headsOf(heads: ReadonlyMap<string, string>): string {

@@ -114,6 +114,24 @@ test.each(Object.keys(ways))(
   },
 );
 
+test.each(Object.keys(ways))(
+  "a call that was made before a thread was %s doesn't keep the conversation away",
+  async (way) => {
+    const [from, to] = [new MemorySaver(), new MemorySaver()];
+    await say(from, "ada", "One");
+    const journal = createJournal(to);
+    await journal.run(ada, { id: "rent", tool: "pay", effects: "once", args: {} }, () => "a receipt");
+    await journal.end();
+    const { hash } = await journal.head("ada");
+    expect(await ways[way]!(from, to)).toMatchObject({ diverged: [], differences: [], checkpoints: 3 });
+    expect((await journal.head("ada")).hash).toBe(hash);
+    expect((await say(to, "ada", "Two")).length).toBe(4);
+    // From now on the call is a part of the copy.
+    await say(from, "ada", "Three");
+    expect(await ways[way]!(from, to)).toMatchObject({ diverged: ["ada"], checkpoints: 0 });
+  },
+);
+
 /** What somebody takes out of a copy that goes on. */
 const removals: Record<string, (saver: TierSaver) => Promise<unknown>> = {
   "calls that were cut off": async (saver) => {

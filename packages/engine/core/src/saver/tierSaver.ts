@@ -110,6 +110,7 @@ import type {
   ListedCheckpoint,
   MaybeAddress,
   Namespace,
+  Peek,
   Reading,
   StoredCheckpoint,
   ThreadState,
@@ -220,11 +221,24 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * From now on, threads that this storage doesn't know are brought from elsewhere when `getTuple` or `list` first ask for them. Pass the
-   * result of `readThrough` of `@stratigraph/migrate`. Other methods know only the threads that were brought.
+   * From now on, threads that this storage doesn't know are brought from elsewhere when `getTuple`, `list`, a journal or events first ask
+   * for them. Pass the result of `readThrough` of `@stratigraph/migrate`. Other methods know only the threads that were brought.
    */
   readThrough(readThrough: ReadThrough): void {
     this.#readThrough = readThrough;
+  }
+
+  /** As the tier's `peek`. A thread without this head is brought from elsewhere first, as {@link bring} says. @internal */
+  async peek(at: Namespace): Promise<Peek> {
+    const found = await this.tier.peek(at);
+    return found.head === undefined && (await this.bring(at.threadId)) ? await this.tier.peek(at) : found;
+  }
+
+  /** Brings a thread without a root head from elsewhere, if {@link readThrough} says from where. Whether it was brought. @internal */
+  async bring(threadId: string): Promise<boolean> {
+    if (this.#readThrough === undefined) return false;
+    const root = { threadId, namespace: "" };
+    return await this.#brought(root, await this.tier.peek(root));
   }
 
   /**
@@ -340,10 +354,7 @@ export class TierSaver extends BaseCheckpointSaver {
       // The terms are hashes of some leaves of the filter, so they find more than it asks for. The limit counts what passes the filter.
       limit: filter === undefined ? limit : undefined,
     };
-    if (this.#readThrough !== undefined && query.threadId !== undefined) {
-      const root = { threadId: query.threadId, namespace: "" };
-      await this.#brought(root, await this.tier.peek(root));
-    }
+    if (query.threadId !== undefined) await this.bring(query.threadId);
     await this.#runs.othersEnded(config, query.threadId);
     let found = 0;
     // Parents that weren't listed: an archive may have them. A list that has all of them asks nothing more.

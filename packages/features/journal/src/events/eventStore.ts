@@ -73,6 +73,7 @@ export class EventStore<S, E> {
     }
     if (until instanceof Date ? Number.isNaN(until.getTime()) : !Number.isSafeInteger(until) || until < 0)
       throw new InvalidOptionError("until", until, "Pass a version, or a Date.");
+    await this.#saver.bring(threadId);
     return await this.#folded(threadId, until);
   }
 
@@ -225,7 +226,7 @@ export class EventStore<S, E> {
   /** The state as it is now. */
   async #caughtUp(threadId: string): Promise<Tip<S>> {
     const known = this.#tips.get(threadId);
-    const { head, revision } = await this.#saver.tier.peek({ threadId, namespace: eventsNamespace });
+    const { head, revision } = await this.#saver.peek({ threadId, namespace: eventsNamespace });
     if (known !== undefined && known.recordId === head) return { ...known, revision };
     if (head === undefined) {
       this.#tips.delete(threadId);

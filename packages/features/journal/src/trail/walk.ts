@@ -54,15 +54,15 @@ export interface StoredHead {
   readonly seq: number | undefined;
 }
 
-export async function storedHead({ tier }: TierSaver, threadId: string): Promise<StoredHead> {
-  const { revision, head } = await tier.peek({ threadId, namespace: journalNamespace });
+export async function storedHead(saver: TierSaver, threadId: string): Promise<StoredHead> {
+  const { revision, head } = await saver.peek({ threadId, namespace: journalNamespace });
   return { revision, recordId: head, seq: head === undefined ? 0 : seqOfRecord(head) };
 }
 
 /** Number and hash of the last entry. @throws StratigraphError "JOURNAL_BROKEN"; CorruptionError */
 export async function trailHead(saver: TierSaver, threadId: string): Promise<TrailHead> {
   const at = { threadId, namespace: journalNamespace };
-  const { head, record } = await saver.tier.peek(at);
+  const { head, record } = await saver.peek(at);
   if (head === undefined) return { seq: 0, hash: "" };
   const found = record ?? (await saver.tier.read({ ...at, checkpointId: head })).checkpoint?.record;
   if (found === undefined) throw journalBroken(threadId, seqOfRecord(head) ?? 0, "its last entry is missing");

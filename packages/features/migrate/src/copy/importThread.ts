@@ -49,7 +49,7 @@ export interface ImportedThread {
   /** The source wrote to the thread while it was read. Its heads weren't moved. */
   readonly unsettled: boolean;
   readonly differences: readonly Difference[];
-  /** Whether the thread has heads now, so that it can be read. */
+  /** Whether the thread has the source's root head now, or one of a run after it, so that it can be read. Any head if the source has no root. */
   readonly served: boolean;
 }
 
@@ -178,7 +178,8 @@ class Bringing {
   async run(): Promise<ImportedThread> {
     const { verify, takeLacking } = this.#options;
     const { records, heads: before } = this.#there;
-    const served = before.size > 0;
+    // Calls that were recorded here before the thread was brought have a head of their own.
+    const served = this.#thread.heads.has("") ? before.has("") : before.size > 0;
     const { outline } = this.#thread;
     const wanted = new Map(outline.map((entry) => [entryKey(entry), entry]));
     const { target: here, source: there } = await this.#since(this.#there);

@@ -68,7 +68,7 @@ function toldOf(
   if (served) return [];
   if (diverged)
     return told(
-      "an earlier import left checkpoints of it that the source doesn't have, so that it isn't served; delete it here and import it again",
+      "it has checkpoints of an earlier import, calls or events here that the source doesn't have, so that it isn't served; delete it here and import it again",
     );
   return differences.length > 0 ? told("its copy differs, so that it isn't served; import it again") : [];
 }

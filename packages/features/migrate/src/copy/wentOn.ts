@@ -35,9 +35,21 @@ export function isOfImport(taskId: string): boolean {
 /** @param ofRuns the target's batches, without those that imports wrote */
 export function wentOn(source: Side, target: Side, ofRuns = target.batches): WentOn {
   return {
-    target: isBeyond({ ...target, batches: ofRuns }, source),
+    target: isBeyond({ ...target, entries: goingOn(target, source), batches: ofRuns }, source),
     source: isBeyond(source, target) || isBehind(target, source),
   };
+}
+
+/**
+ * What may go on with a thread of the source. Where the conversation wasn't brought yet, calls or events that were recorded here don't,
+ * unless the source has some, too: then they are two lines of them.
+ */
+function goingOn(target: Side, source: Side): Side["entries"] {
+  if ([...target.heads.keys()].some((namespace) => !isReserved(namespace))) return target.entries;
+  const known = new Set([...source.entries.values()].map(({ namespace }) => namespace));
+  return new Map(
+    [...target.entries].filter(([, { namespace }]) => !isReserved(namespace) || known.has(namespace)),
+  );
 }
 
 /** The heads to move in a target where nothing was added. An existing head moves only if nobody has moved it since it was read. */
