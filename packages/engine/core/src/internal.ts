@@ -132,7 +132,7 @@ export type { Consumed } from "./encode/record.ts";
 export type { RevivedBatch } from "./encode/writeCoder.ts";
 export { rewindMark, rewindTask } from "./operations/rewindMark.ts";
 export { subgraphTip, type Tip } from "./operations/subgraphTip.ts";
-export { matches, metadataTerms, snapshotTerm } from "./encode/metadataTerms.ts";
+export { callsElsewhereTerm, matches, metadataTerms, snapshotTerm } from "./encode/metadataTerms.ts";
 export type { ReadThrough, ReadThroughStorage } from "./saver/readThrough.ts";
 export { runMetadataPrefix } from "./saver/runMetadata.ts";
 export { remembering } from "./saver/remembering.ts";

@@ -7,6 +7,7 @@ import { MemorySaver, TierSaver } from "@stratigraph/core";
 import {
   exportThreads,
   importThreads,
+  moveThreads,
   openSource,
   openTarget,
   readThrough,
@@ -208,6 +209,59 @@ it("nor does it get one whose step didn't end and was edited since, or whose cal
   await outside.graphThat("never").invoke(null, placeless!);
   expect(await exportThreads(from, saverTarget(official))).toMatchObject({ threads: 2, differences: [] });
   await Promise.all([journal.end(), outside.journal.end()]);
+});
+
+describe("a thread whose calls are in another thread's journal", () => {
+  const on = { configurable: { thread_id: "bob", journal: "team" } };
+  const died = async (dies: "before" | "after") => {
+    const saver = new MemorySaver();
+    const { journal, graphThat } = paying(saver);
+    await expect(graphThat(dies).invoke({ amount: 100 }, on)).rejects.toThrow();
+    // Another thread of that journal, whose step has ended.
+    const ended = { configurable: { ...on.configurable, thread_id: "eve" } };
+    await graphThat("never").invoke({ amount: 1 }, ended);
+    await journal.end();
+    return { saver, graphThat };
+  };
+
+  it("goes to no saver of LangGraph before its step has ended", async () => {
+    const { saver, graphThat } = await died("after");
+    const official = new OfficialMemory();
+    const { differences } = await exportThreads(saver, saverTarget(official));
+    expect(differences).toMatchObject([{ threadId: "bob", what: expect.stringContaining('of "team"') }]);
+    expect(await official.getTuple(on)).toBeUndefined();
+    await graphThat("never").invoke(null, on);
+    expect(await exportThreads(saver, saverTarget(official))).toMatchObject({ differences: [] });
+    const asks = await died("before");
+    const report = await exportThreads(asks.saver, saverTarget(official), { threadIds: ["bob"] });
+    expect(report.differences[0]!.what).toContain("its outcome isn't known");
+  });
+
+  it("a selection without that journal says so, and the source keeps the thread", async () => {
+    const { saver: from } = await died("after");
+    const selected = { threadIds: ["bob"] };
+    const leftOut = [{ threadId: "bob", what: expect.stringContaining('the journal of "team"') as string }];
+    const target = await openTarget(fileName());
+    expect((await exportThreads(from, target, selected)).differences).toEqual(leftOut);
+    await target.close();
+    expect((await importThreads(saverSource(from), new MemorySaver(), selected)).differences).toEqual(
+      leftOut,
+    );
+    const to = new MemorySaver();
+    const moved = await moveThreads(from, to, { ...selected, source: "delete" });
+    expect(moved.differences).toEqual(leftOut);
+    expect(await from.getTuple(on)).toBeDefined();
+    // With the journal, in this call or an earlier one, all is well.
+    const both = { threadIds: ["bob", "team"] };
+    expect((await importThreads(saverSource(from), new MemorySaver(), both)).differences).toEqual([]);
+    expect((await moveThreads(from, to, { threadIds: ["team"] })).differences).toEqual([]);
+    expect(await moveThreads(from, to, { ...selected, source: "delete" })).toMatchObject({ differences: [] });
+    expect(await from.getTuple(on)).toBeUndefined();
+    const there = paying(to);
+    expect(await there.graphThat("never").invoke(null, on)).toMatchObject({ receipt: "receipt 1" });
+    expect(there.paid).toEqual([]);
+    await there.journal.end();
+  });
 });
 
 it.each(ways.slice(0, 2))("tags and metadata come along, and aren't set back, by %s", async (_way, copy) => {

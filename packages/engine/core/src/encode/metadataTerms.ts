@@ -21,6 +21,9 @@ export function snapshotTerm(channel: string): number {
   return term(`snapshot:${channel}`);
 }
 
+/** Marks a record of a journal that says something of another thread's calls, or may do so. */
+export const callsElsewhereTerm = term("stratigraph:calls-elsewhere");
+
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { CorruptionError, type TierSaver } from "@stratigraph/core";
+import { callsElsewhereTerm } from "@stratigraph/core/internal";
 import {
   reservedNamespaces,
   type Address,
@@ -63,9 +64,10 @@ export async function encodeEntry(
     { checkpoint, metadata },
   );
   // A run is deleted wherever it made calls, also where it has no checkpoint.
-  const runId = "where" in entry.event ? entry.event.where.run : undefined;
-  // Nobody searches for entries by terms, and an index of them would cost a claim more than the claim itself.
-  return { record: { ...record, runId, terms: [] }, blobs, relies };
+  const { run: runId, thread } = "where" in entry.event ? entry.event.where : {};
+  // Nobody searches for other entries by terms, and an index of them would cost a claim more than the claim itself.
+  const terms = thread !== undefined || entry.event.type === "cut" ? [callsElsewhereTerm] : [];
+  return { record: { ...record, runId, terms }, blobs, relies };
 }
 
 /**

@@ -102,6 +102,8 @@ export interface SourceThread {
   readonly newestState?: number | undefined;
   /** The calls of its journal that only the journal keeps from being made again, in words; absent if the source has no journal. */
   readonly openCalls?: readonly string[] | undefined;
+  /** Other threads whose journals have calls of its runs (`configurable.journal`); absent if nobody looked. */
+  readonly journals?: readonly string[] | undefined;
   /** The checkpoints, in the order of the outline, one at a time. */
   checkpoints(): AsyncIterable<SourceCheckpoint>;
   /**

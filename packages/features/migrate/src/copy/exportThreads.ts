@@ -2,8 +2,10 @@ import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import { checkOptions } from "@stratigraph/core/internal";
 import type { ThreadTarget } from "../contract/target.ts";
 import { checkSaver, checkTarget } from "./checkArguments.ts";
+import { callsElsewhere } from "../sources/openCalls.ts";
 import { tierSource } from "../sources/tierSource.ts";
 import { copyNames } from "./importThreads.ts";
+import { journalsLeftOut } from "./journalsLeftOut.ts";
 import { onlyHead, ownThreads } from "./ownThreads.ts";
 import { isOfOneThread } from "./isOfOneThread.ts";
 import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
@@ -29,7 +31,7 @@ export async function exportThreads(
       after,
       `Leave out this cursor: ${target.name} is written as a whole, and would lack the threads before.`,
     );
-  const source = tierSource(saver);
+  const source = tierSource(saver, await callsElsewhere(saver));
   const tally = new Tally(await source.plan(), options);
   const wanted = await ownThreads(saver.tier, { threadIds, after });
   const exportThread = async (threadId: string): Promise<void> => {
@@ -43,6 +45,7 @@ export async function exportThreads(
     try {
       const written = await target.write(thread, { verify, wrote: () => tally.checkpoint(threadId) });
       tally.differs(written.differences.map((what) => ({ threadId, what })));
+      tally.differs(await journalsLeftOut(thread, threadIds));
       tally.notHeld(threadId, written.notHeld ?? []);
       tally.end(threadId, written);
     } finally {

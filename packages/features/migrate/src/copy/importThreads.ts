@@ -3,6 +3,7 @@ import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
 import type { ThreadSource } from "../contract/source.ts";
 import { checkSaver, checkSource } from "./checkArguments.ts";
 import { importThread, type ImportedThread } from "./importThread.ts";
+import { journalsLeftOut } from "./journalsLeftOut.ts";
 import { isOfOneThread } from "./isOfOneThread.ts";
 import { Tally, type CopyOptions, type CopyReport, type Difference } from "./report.ts";
 import { settled } from "./settled.ts";
@@ -46,6 +47,7 @@ export async function importThreads(
       else tally.end(threadId, done);
       tally.differs(done.differences);
       tally.differs(toldOf(threadId, done));
+      tally.differs(await journalsLeftOut(thread, threadIds, saver.tier));
     } catch (error) {
       if (!isOfOneThread(error)) throw error;
       tally.failed(threadId, error);

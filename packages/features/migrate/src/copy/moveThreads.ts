@@ -3,6 +3,8 @@ import { checkOptions, deletesUnchanged, type OptionNames } from "@stratigraph/c
 import type { UnchangedDeleter } from "@stratigraph/core/tier";
 import { checkSaver } from "./checkArguments.ts";
 import { copyNames } from "./importThreads.ts";
+import { callsElsewhere, journalsOf } from "../sources/openCalls.ts";
+import { journalsLeftOut } from "./journalsLeftOut.ts";
 import { ownThreads } from "./ownThreads.ts";
 import { moveThread } from "./moveThread.ts";
 import { isInOnePlace } from "./oneStorage.ts";
@@ -42,14 +44,21 @@ export async function moveThreads(
     );
   const deletes = source === "delete" ? deleterOf(from, to) : undefined;
   const wanted = await ownThreads(from.tier, { threadIds, after });
+  // Only a selection leaves journals out.
+  const elsewhere = threadIds === undefined ? undefined : await callsElsewhere(from);
   const tally = new Tally({ threads: wanted.length }, options);
   for (const threadId of wanted) {
     tally.begin(threadId);
     try {
-      const done = await moveThread(from, to, threadId, { verify, deletes });
+      const journals = journalsOf(elsewhere?.get(threadId));
+      const leftOut = await journalsLeftOut({ threadId, journals }, threadIds, to.tier);
+      const done = await moveThread(from, to, threadId, {
+        verify,
+        deletes: leftOut.length === 0 ? deletes : undefined,
+      });
       if (done.diverged) tally.diverged(threadId);
       else tally.end(threadId, done);
-      tally.differs(done.differences);
+      tally.differs([...leftOut, ...done.differences]);
     } catch (error) {
       if (!isOfOneThread(error)) throw error;
       tally.failed(threadId, error);

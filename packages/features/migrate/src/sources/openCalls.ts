@@ -1,6 +1,6 @@
 import type { TierSaver } from "@stratigraph/core";
-import { statusAt } from "@stratigraph/core/internal";
-import type { CheckpointRecord } from "@stratigraph/core/tier";
+import { callsElsewhereTerm, statusAt } from "@stratigraph/core/internal";
+import { reservedNamespaces, type CheckpointRecord } from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
 import type { OutlineEntry } from "../contract/source.ts";
 
@@ -32,6 +32,40 @@ interface State {
   readonly effects?: string | undefined;
   readonly where?: Where | undefined;
   readonly status: string;
+  /** The thread whose journal has it, if that isn't the thread whose run made it. */
+  readonly journal?: string | undefined;
+}
+
+/** The calls that are in journals of other threads, by the thread whose run made them. */
+export type CallsElsewhere = ReadonlyMap<string, CallsOfThread>;
+
+/** The calls of one thread that are in journals of others. */
+export type CallsOfThread = readonly State[];
+
+/** Reads the journals in which runs of other threads recorded calls (`configurable.journal`). */
+export async function callsElsewhere(saver: TierSaver): Promise<CallsElsewhere> {
+  const namespace = reservedNamespaces.calls;
+  const terms = [callsElsewhereTerm];
+  const journals = new Set<string>();
+  for await (const { record } of saver.tier.list({ namespace, terms, recordsOnly: true }))
+    journals.add(record.threadId);
+  const found = new Map<string, State[]>();
+  for (const journal of journals) {
+    const calls = new OpenCalls(saver, journal);
+    for await (const { record } of saver.tier.list({ threadId: journal, namespace, recordsOnly: true }))
+      await calls.add(record);
+    for (const state of calls.states()) {
+      const thread = state.where?.thread ?? journal;
+      if (thread !== journal) found.set(thread, [...(found.get(thread) ?? []), { ...state, journal }]);
+    }
+  }
+  return found;
+}
+
+/** The threads whose journals keep calls from being made again, or asked about by nobody. */
+export function journalsOf(calls: CallsOfThread = []): readonly string[] {
+  const kept = calls.filter(({ status }) => ["claimed", "unknown", "succeeded"].includes(status));
+  return [...new Set(kept.flatMap(({ journal }) => journal ?? []))];
 }
 
 /** What an event makes of its call; events that aren't named change nothing. */
@@ -91,8 +125,8 @@ export class OpenCalls {
     if (tasks.length > 0) this.#ended.set(entryKey(at), new Set(tasks));
   }
 
-  /** The calls, in words. */
-  async told(heads: ReadonlyMap<string, string>): Promise<readonly string[]> {
+  /** What is known of the calls. */
+  states(): readonly State[] {
     const calls = new Map(this.#cut.map((state) => [state.call, state]));
     for (const { event } of this.#entries.sort((a, b) => a.seq - b.seq)) {
       const { type, call, happened } = event;
@@ -102,10 +136,20 @@ export class OpenCalls {
       const { tool, effects, where } = { ...calls.get(call), ...event };
       calls.set(call, { call, tool, effects, where, status });
     }
-    const isMade = [...calls.values()].some(({ status }) => status === "succeeded");
+    return [...calls.values()];
+  }
+
+  /** The calls, in words. @param elsewhere those of the thread that are in other journals */
+  async told(
+    heads: ReadonlyMap<string, string>,
+    elsewhere: readonly State[] = [],
+  ): Promise<readonly string[]> {
+    const states = [...this.states(), ...elsewhere];
+    const isMade = states.some(({ status }) => status === "succeeded");
     const due = isMade ? await this.#due(heads.get("")) : [];
-    return [...calls.values()].flatMap((state) => {
-      const named = `${JSON.stringify(state.tool ?? "?")} (${state.call.slice(0, 12)})`;
+    return states.flatMap((state) => {
+      const place = state.journal === undefined ? "" : ` in the journal of ${JSON.stringify(state.journal)}`;
+      const named = `${JSON.stringify(state.tool ?? "?")} (${state.call.slice(0, 12)})${place}`;
       if (state.status === "unknown" || state.status === "claimed")
         return [`call ${named} was begun, and its outcome isn't known`];
       return state.status === "succeeded" && this.#isUnderWay(state, heads, due)

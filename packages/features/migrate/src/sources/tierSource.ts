@@ -25,7 +25,13 @@ import type {
   SourceSelection,
   ThreadSource,
 } from "../contract/source.ts";
-import { OpenCalls } from "./openCalls.ts";
+import {
+  callsElsewhere,
+  journalsOf,
+  OpenCalls,
+  type CallsElsewhere,
+  type CallsOfThread,
+} from "./openCalls.ts";
 
 /** How many times a thread's outline is read at most, if the thread is written to meanwhile. */
 const mostTries = 5;
@@ -36,13 +42,13 @@ interface Child {
   readonly consumed: Consumed;
 }
 
-/** A Stratigraph storage as a source. Closing it doesn't close the saver. */
-export function tierSource(saver: TierSaver): ThreadSource {
+/** A Stratigraph storage as a source. Closing it doesn't close the saver. @param elsewhere what `thread` tells of other journals */
+export function tierSource(saver: TierSaver, elsewhere?: CallsElsewhere): ThreadSource {
   return {
     name: saver.tier.name,
     plan: () => planOf(saver),
     threads: (selection) => threadsOf(saver, selection),
-    thread: (threadId) => threadOf(saver, threadId),
+    thread: (threadId) => threadOf(saver, threadId, elsewhere),
     close: async () => undefined,
   };
 }
@@ -52,8 +58,12 @@ async function planOf({ tier }: TierSaver): Promise<Plan> {
 }
 
 async function* threadsOf(saver: TierSaver, selection?: SourceSelection): AsyncGenerator<SourceThread> {
+  // Only a selection leaves journals out.
+  const elsewhere = selection?.threadIds === undefined ? undefined : await callsElsewhere(saver);
   for (const threadId of await ownThreads(saver.tier, selection)) {
-    const thread = await threadOf(saver, threadId).catch((error: unknown) => unread(threadId, error));
+    const thread = await threadOf(saver, threadId, elsewhere).catch((error: unknown) =>
+      unread(threadId, error),
+    );
     if (thread !== undefined) yield thread;
   }
 }
@@ -67,12 +77,16 @@ function unread(threadId: string, error: unknown): SourceThread {
   return { threadId, outline: [], heads: new Map(), mixedUp: [], checkpoints, close: async () => undefined };
 }
 
-async function threadOf(saver: TierSaver, threadId: string): Promise<SourceThread | undefined> {
+async function threadOf(
+  saver: TierSaver,
+  threadId: string,
+  elsewhere?: CallsElsewhere,
+): Promise<SourceThread | undefined> {
   const { tier } = saver;
   for (let tries = 1; ; tries += 1) {
     const revision = await revisionOf(tier, threadId);
     await refusePart(tier, { threadId });
-    const found = await outlineOf(saver, threadId);
+    const found = await outlineOf(saver, threadId, elsewhere?.get(threadId));
     if (found === undefined) return undefined;
     const tags = await tagsOf(saver, threadId);
     const isUnchanged = async () => (await revisionOf(tier, threadId)) === revision;
@@ -97,7 +111,7 @@ async function threadOf(saver: TierSaver, threadId: string): Promise<SourceThrea
 }
 
 /** What is read of a thread before its values. */
-async function outlineOf(saver: TierSaver, threadId: string) {
+async function outlineOf(saver: TierSaver, threadId: string, elsewhere?: CallsOfThread) {
   const entries: OutlineEntry[] = [];
   const heads = new Map<string, string>();
   const made = new Map<string, Consumed>();
@@ -120,7 +134,8 @@ async function outlineOf(saver: TierSaver, threadId: string) {
   // The listing is newest first, with the namespaces mixed.
   const outline = parentsFirst(entries.reverse().toSorted(byNamespace));
   const children = childrenOnLine(outline, heads, made);
-  return { outline, heads, openCalls: await calls.told(heads), newestState, children };
+  const openCalls = await calls.told(heads, elsewhere);
+  return { outline, heads, openCalls, journals: journalsOf(elsewhere), newestState, children };
 }
 
 function marksOf(batches: readonly StoredWriteBatch[]): readonly StoredWriteBatch[] {
