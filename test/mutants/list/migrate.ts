@@ -568,6 +568,6 @@ export const migrateMutants: readonly Mutant[] = [
     find: "if ([...target.heads.keys()].some((namespace) => !isReserved(namespace))) return target.entries;\n",
     replace: "",
     tests: ["packages/features/migrate/test/wentOn.test.ts"],
-    name: "doesn't keep the conversation away",
+    name: "is told once the source went on",
   },
 ];

@@ -1,4 +1,5 @@
 import type { TierSaver } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { createJournal, type Journal, type SignOptions } from "@stratigraph/journal";
 import { resolveThread } from "../table/address.ts";
 import type { Context } from "../table/context.ts";
@@ -20,8 +21,13 @@ export async function openJournal(context: Context): Promise<Journal> {
   return journal;
 }
 
-/** The thread that an input names. A thread with a journal but no checkpoints counts, too. @throws NotFoundError */
-export async function journalThread(journal: Journal, thread: string): Promise<string> {
-  const { seq } = await journal.head(thread).catch(() => ({ seq: 1 }));
-  return seq > 0 ? thread : await resolveThread(journal.checkpointer, thread);
+/**
+ * The thread that an input names. A thread with a journal but no checkpoints counts, too. Asks the tier, as the journal would bring a thread
+ * that isn't here.
+ * @throws NotFoundError
+ */
+export async function journalThread({ checkpointer }: Journal, thread: string): Promise<string> {
+  const at = { threadId: thread, namespace: reservedNamespaces.calls };
+  const { head } = await checkpointer.tier.peek(at).catch(() => ({ head: "" }));
+  return head === undefined ? await resolveThread(checkpointer, thread) : thread;
 }
