@@ -46,6 +46,10 @@ class Bringer implements ReadThrough {
     this.#options = options;
   }
 
+  get source(): string {
+    return this.#source.name;
+  }
+
   async bring(storage: ReadThroughStorage, threadId: string): Promise<boolean> {
     const underWay = this.#underWay.get(threadId);
     if (underWay !== undefined) return await underWay;

@@ -128,3 +128,22 @@ test("LangGraph's API finds the threads of a graph after their copy", async () =
     threads.push(thread.thread_id);
   expect(threads).toEqual(["t"]);
 });
+
+test("a deletion where threads are still brought from elsewhere names the source", async () => {
+  const [from, to] = [new MemorySaver(options(undefined)), new MemorySaver(options(undefined))];
+  for (const threadId of ["read", "unread"]) await says(from, threadId, "anna");
+  const source = saverSource(from);
+  readThrough(to, source);
+  const reads = (threadId: string) => to.getTuple({ configurable: { thread_id: threadId } });
+  await reads("read");
+  const named = expect.arrayContaining([expect.objectContaining({ tier: source.name })]);
+  expect(await to.deleteThreads(anna)).toMatchObject({
+    complete: false,
+    threads: [{ threadId: "read", verified: true }],
+    remains: named,
+  });
+  expect(await reads("unread")).toBeDefined();
+  const byId = await to.deleteThreads({ threadIds: ["unread"] });
+  expect(byId).toMatchObject({ complete: true, remains: named });
+  expect(await reads("unread")).toBeUndefined();
+});

@@ -38,10 +38,16 @@ export interface TierRemainder extends Remainder {
 
 /** What deleteThreads did. */
 export interface DeletionReport {
-  /** Whether every selected thread is gone, and none is left that carries the tags. Always false after a dry run. */
+  /**
+   * Whether every selected thread is gone, and none is left that carries the tags. Always false after a dry run, and by tags with
+   * `readThrough`: threads that weren't brought yet may belong to the same person.
+   */
   readonly complete: boolean;
   readonly threads: readonly DeletedThread[];
-  /** What remains of each thread for a while, by tier. Backups, and older versions that a storage keeps, aren't listed. */
+  /**
+   * What remains of each thread for a while, by tier, and in the source of `readThrough`. Backups, and older versions that a storage keeps,
+   * aren't listed.
+   */
   readonly remains: readonly TierRemainder[];
 }
 
@@ -86,11 +92,12 @@ export function checkSelection(
 /**
  * Deletes threads and verifies that they are gone. One that fails doesn't stop the others. Safe to repeat, and to interrupt at any
  * moment.
+ * @param options `source`: where threads are still brought from
  */
 export async function deleteThreads(
   tier: Tier,
   selection: CheckedSelection,
-  options: DeleteThreadsOptions,
+  { source, ...options }: DeleteThreadsOptions & { readonly source: string | undefined },
   deleteThread: (threadId: string) => Promise<void>,
 ): Promise<DeletionReport> {
   const deletion = new Deletion(tier, options, deleteThread);
@@ -98,8 +105,20 @@ export async function deleteThreads(
   let isDone: boolean;
   do isDone = await deletion.pass(selected(tier, selection, deletion.outcomes));
   while (!isDone);
-  return deletion.report();
+  const report = deletion.report();
+  if (source === undefined) return report;
+  return {
+    ...report,
+    complete: report.complete && !("forms" in selection),
+    remains: [...report.remains, { tier: source, ...inTheSource }],
+  };
 }
+
+/** What a deletion leaves where threads are still brought from. */
+const inTheSource: Remainder = {
+  what: "the threads themselves, those with these tags that weren't brought yet among them: they come over when they are read",
+  removedBy: "you: delete them there, too",
+};
 
 /** One call of {@link deleteThreads}. */
 class Deletion {

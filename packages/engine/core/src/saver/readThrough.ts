@@ -11,6 +11,8 @@ export interface ReadThroughStorage {
 
 /** Brings threads from elsewhere when they are first asked for; see {@link TierSaver.readThrough}. */
 export interface ReadThrough {
+  /** Where the threads come from, in messages and reports. */
+  readonly source: string;
   /**
    * Called when a thread without a head is read.
    * @returns whether the thread is there now; false if there is none, or it was deleted here

@@ -554,7 +554,7 @@ export class TierSaver extends BaseCheckpointSaver {
    * Deletes every thread that carries all of these tags, from every tier, and proves it: the report says what was there, whether
    * each storage was empty when it was asked again afterwards, and what remains for how long. A thread that fails doesn't stop the
    * others. Safe to repeat. Finds threads that are tagged while it runs. Select unverified ones again by `threadIds`, because
-   * their tags are gone.
+   * their tags are gone. With {@link readThrough}, nothing is deleted in the source: `remains` names it, and by tags it is never complete.
    * @throws InvalidOptionError if no tag is named, or the tier keeps none; nothing was deleted then
    */
   async deleteThreads(
@@ -563,8 +563,9 @@ export class TierSaver extends BaseCheckpointSaver {
   ): Promise<DeletionReport> {
     const checked = checkSelection(selection, options, this.#tags);
     await this.#keys?.beforeHashing();
+    const { source } = this.#readThrough ?? {};
     return await operation("deleteThreads", {}, () =>
-      deleteThreads(this.tier, checked, options, (threadId) => this.deleteThread(threadId)),
+      deleteThreads(this.tier, checked, { ...options, source }, (threadId) => this.deleteThread(threadId)),
     );
   }
 

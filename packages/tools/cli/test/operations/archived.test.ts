@@ -133,7 +133,7 @@ test("looking at a thread that isn't here brings it from nowhere", async () => {
   const { saver } = await stack();
   const asked: string[] = [];
   const bring = async (_storage: object, id: string): Promise<boolean> => asked.push(id) < 0;
-  saver.readThrough({ bring, met: () => undefined, close: async () => undefined });
+  saver.readThrough({ source: "elsewhere", bring, met: () => undefined, close: async () => undefined });
   for (const [name, given] of Object.entries(inputs))
     for (const input of given) {
       const there = JSON.parse(JSON.stringify(input).replaceAll(/"(?:old|young)"/g, '"elsewhere"')) as object;
