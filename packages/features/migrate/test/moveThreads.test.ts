@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fork } from "@stratigraph/branch";
 import { MemorySaver, MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
-import { exportThreads, importThreads, moveThreads } from "@stratigraph/migrate";
+import { exportThreads, importThreads, moveThreads, saverSource, saverTarget } from "@stratigraph/migrate";
 import { fileSource, fileTarget } from "@stratigraph/migrate/internal";
 import { FolderSaver } from "@stratigraph/s3";
 import { TieredSaver } from "@stratigraph/tiered";
@@ -194,4 +194,15 @@ test("archived threads come along where the archive is there, and are told where
   const to = new MemorySaver();
   expect(await moveThreads(stack, to)).toMatchObject({ threads: 1, differences: [] });
   expect(await history(to, "ada")).toEqual(before);
+});
+
+test("a named thread that the source doesn't have is told by every copy, unless an earlier move took it", async () => {
+  const [from, to] = [new MemorySaver(), new MemorySaver()];
+  await say(from, "ada", "One");
+  const options = { threadIds: ["nobody", "ada"] };
+  const told = { threads: 2, differences: [{ threadId: "nobody", what: "the source has no such thread" }] };
+  expect(await exportThreads(from, saverTarget(new MemorySaver()), options)).toMatchObject(told);
+  expect(await importThreads(saverSource(from), new MemorySaver(), options)).toMatchObject(told);
+  expect(await moveThreads(from, to, { ...options, source: "delete" })).toMatchObject(told);
+  expect(await moveThreads(from, to, options)).toMatchObject({ ...told, skipped: 1 });
 });

@@ -39,6 +39,7 @@ export async function exportThreads(
     if (thread === undefined) {
       const { head } = await saver.tier.peek({ threadId, namespace: "" });
       if (head !== undefined) tally.differs([{ threadId, what: onlyHead }]);
+      else if (threadIds !== undefined) tally.missing(threadId);
       return;
     }
     tally.begin(threadId);

@@ -34,8 +34,10 @@ export async function importThreads(
   checkOptions("importThreads", options, copyNames);
   const { verify = true, signal, threadIds, after } = options;
   const tally = new Tally(await source.plan(), options);
+  const left = new Set(threadIds);
   for await (const thread of source.threads({ threadIds, after })) {
     const { threadId } = thread;
+    left.delete(threadId);
     tally.begin(threadId);
     try {
       tally.mixedUp(thread.mixedUp);
@@ -56,6 +58,8 @@ export async function importThreads(
     }
     if (signal?.aborted === true) return tally.report(false);
   }
+  // An earlier call may have told of those before its cursor.
+  if (after === undefined) for (const threadId of left) tally.missing(threadId);
   return tally.report(true);
 }
 

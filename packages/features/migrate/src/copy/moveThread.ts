@@ -35,6 +35,8 @@ export interface MovedThread {
   /** Both the target and the source have added to the thread since an earlier move. Nothing was changed. */
   readonly diverged: boolean;
   readonly differences: readonly Difference[];
+  /** The source doesn't have the thread: it never had, or it was moved or deleted. */
+  readonly isGone?: boolean;
 }
 
 /** How a thread is moved. */
@@ -70,7 +72,8 @@ export async function moveThread(
     const reading = await readInParts(from.tier, threadId);
     if (reading === undefined) {
       const { head } = await from.tier.peek({ threadId, namespace: "" });
-      return { ...done, differences: head === undefined ? [] : [{ threadId, what: onlyHead }] };
+      if (head === undefined) return { ...done, differences: [], isGone: true };
+      return { ...done, differences: [{ threadId, what: onlyHead }] };
     }
     const root = { threadId, namespace: "" };
     if (!reading.heads.has("") && (await from.tier.peek(root)).headless === true) throw headlessError(root);

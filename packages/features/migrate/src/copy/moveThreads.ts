@@ -9,6 +9,7 @@ import { ownThreads } from "./ownThreads.ts";
 import { moveThread } from "./moveThread.ts";
 import { isInOnePlace } from "./oneStorage.ts";
 import { isOfOneThread } from "./isOfOneThread.ts";
+import { threadThere } from "./threadThere.ts";
 import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
 
 /** Options of {@link moveThreads}. */
@@ -56,7 +57,13 @@ export async function moveThreads(
         verify,
         deletes: leftOut.length === 0 ? deletes : undefined,
       });
-      if (done.diverged) tally.diverged(threadId);
+      // One that the target has was moved by an earlier call.
+      const isMissing =
+        done.isGone === true &&
+        threadIds !== undefined &&
+        (await threadThere(to.tier, threadId)).heads.size === 0;
+      if (isMissing) tally.missing(threadId);
+      else if (done.diverged) tally.diverged(threadId);
       else tally.end(threadId, done);
       tally.differs([...leftOut, ...done.differences]);
     } catch (error) {

@@ -14,7 +14,7 @@ export interface CopyProgress {
 
 /** Options of every copy. */
 export interface CopyOptions {
-  /** Only these threads. Default: all. */
+  /** Only these threads. Default: all. One that the source doesn't have is a difference. */
   readonly threadIds?: readonly string[] | undefined;
   /** Continue after this thread: the `cursor` of an earlier report. It only saves time: what was copied before is recognised anyway. */
   readonly after?: string | undefined;
@@ -129,6 +129,12 @@ export class Tally {
     const { namespace, checkpointId, what = error.message } = error.data as Partial<Difference>;
     const place = checkpointId === undefined ? {} : { namespace, checkpointId };
     this.differs([{ threadId, ...place, what: `the thread wasn't copied: ${what}` }]);
+    this.#passed(threadId);
+  }
+
+  /** Notes a thread that was named, and that the source doesn't have. */
+  missing(threadId: string): void {
+    this.differs([{ threadId, what: "the source has no such thread" }]);
     this.#passed(threadId);
   }
 
