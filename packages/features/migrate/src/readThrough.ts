@@ -22,10 +22,10 @@ const remembered = 10_000;
 
 /**
  * Makes a saver import threads from a source when they are first read, so that old processes may drain while new ones start. A thread
- * that this storage doesn't know is imported at its first `getTuple` or `list`, or at the first use of its journal or events. It stays in the source. If the source continues a
- * thread afterwards, the trace channel reports it ("source-went-on"), and the new work isn't mixed in. A thread that can't be imported
- * unchanged isn't served: reading it fails with "CORRUPT", "UNREGISTERED_TYPE" or "SERIALIZATION", with "THREAD_EXISTS" if it has other
- * calls or events here, or with "UNAVAILABLE" if the source can't be reached.
+ * that this storage doesn't know is imported at its first `getTuple` or `list`, or at the first use of its journal or events. It stays
+ * in the source. If the source continues a thread afterwards, the trace channel reports it ("source-went-on"), and the new work isn't
+ * mixed in. A thread that can't be imported unchanged isn't served: reading it fails with "CORRUPT", "UNREGISTERED_TYPE" or
+ * "SERIALIZATION", with "THREAD_EXISTS" if it has other calls or events here, or with "UNAVAILABLE" if the source can't be reached.
  *
  * A thread that is deleted here isn't imported again as long as its deletion is remembered, which is a week. By then, everything should
  * have been imported.

@@ -49,7 +49,7 @@ export interface ImportedThread {
   /** The source wrote to the thread while it was read. Its heads weren't moved. */
   readonly unsettled: boolean;
   readonly differences: readonly Difference[];
-  /** Whether the thread has the source's root head now, or one of a run after it, so that it can be read. Any head if the source has no root. */
+  /** Whether the thread has a head of its root now, so that it can be read; any head if the source's has no root. */
   readonly served: boolean;
 }
 
