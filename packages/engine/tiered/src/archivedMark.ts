@@ -36,6 +36,12 @@ export async function markArchived(
   return appended.revision === revision + 1 ? appended.revision : undefined;
 }
 
+/** Removes the mark of a thread of which nothing is archived any more, unless the thread was changed after `revision`. */
+export async function unmark(warm: Tier, threadId: string, revision: number): Promise<void> {
+  const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [] };
+  await warm.remove({ threadId, revision, ...nothing, heads: [{ namespace: archivedMark }] });
+}
+
 /** The same request; if it removes the thread's last root checkpoint, it also removes the mark. */
 export function withoutMark(request: RemoveRequest): RemoveRequest {
   const ends = request.heads.some(({ namespace, to }) => namespace === "" && to === undefined);

@@ -11,7 +11,7 @@ import {
   type RetentionParts,
 } from "@stratigraph/core/internal";
 import { archiveThread, type ArchivedCopy } from "./archiveThread.ts";
-import { markArchived } from "./archivedMark.ts";
+import { markArchived, unmark } from "./archivedMark.ts";
 import type { ResolvedArchiving } from "./archivingOptions.ts";
 import { deleteCopy } from "./life.ts";
 import { DueDeletions } from "./dueDeletions.ts";
@@ -67,8 +67,10 @@ export class Archiving {
     const { warm, cold, stack, forget } = this.#parts;
     const { revision, checkpoint } = await warm.read({ threadId, namespace: "" });
     const isIdle = checkpoint === undefined && revision > 0;
-    if (!isIdle) await cold.deleteThread(threadId);
-    else if (!deletesUnchanged(stack) || !(await stack.deleteUnchanged(threadId, revision))) return false;
+    if (!isIdle) {
+      await cold.deleteThread(threadId);
+      if (revision > 0) await unmark(warm, threadId, revision);
+    } else if (!deletesUnchanged(stack) || !(await stack.deleteUnchanged(threadId, revision))) return false;
     forget(threadId);
     return true;
   }

@@ -32,7 +32,8 @@ export interface Announced {
  * that a killed one left half-way, because it may know less of what was removed.
  * @returns undefined if somebody else changed the thread or its copy meanwhile
  * @throws StratigraphError "CORRUPT" if the archive has something else under the thread's id, and nobody deleted it; EvictedError if the
- * archive was set back: what is missing there may be restored, over whatever is archived now
+ * archive was set back, or has nothing of an archived thread: what is missing there may be restored, over whatever is archived now, or be in
+ * another archive
  */
 export async function announce(warm: Tier, cold: Tier, threadId: string): Promise<Announced | undefined> {
   // Ask the cold tier first: see `seen`.
@@ -60,6 +61,10 @@ export async function announce(warm: Tier, cold: Tier, threadId: string): Promis
     if (goesOn && isAsked && now.head === undefined) return await announce(warm, cold, threadId);
     if (isLeft && !(await deleteCopy(cold, threadId, copy.revision))) return undefined;
     if (isLeft) copy = await cold.peek({ threadId, namespace: lifeOf });
+  } else if (isMarked && !isKnown) {
+    // What was deleted there after its time leaves a later revision.
+    const { revision } = await cold.peek({ threadId, namespace: lifeOf });
+    if (revision < Math.max(1, markedCopy(mark.head))) throw await evictedFrom(warm, cold, threadId);
   }
   // Older versions archived threads without a life.
   const life = goesOn ? (copy.head ?? now.head ?? (await newLife(warm))) : await newLife(warm);

@@ -1,5 +1,5 @@
 import type { CheckpointListOptions } from "@langchain/langgraph-checkpoint";
-import { MemoryTier, type Tier } from "@stratigraph/core";
+import { MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
 import { setBackTier } from "../../../../test/setBack/setBackTier.ts";
@@ -94,7 +94,8 @@ describe.each(shapes)("%s", (_, options) => {
     };
     const calls = [() => valueOf(other, "t"), ...waysTo(other, "t", 3), ...waysTo(other, "t", 1), listAll];
     const prune = () => other.prune(["t"], { strategy: "keep_latest" });
-    for (const call of [...calls, prune])
+    const promote = () => other.promote(configOf("t", 2));
+    for (const call of [...calls, prune, promote])
       await expect(call()).rejects.toMatchObject({ code: "CORRUPT", data: { threadId: "t" } });
     expect(await valueOf(other, "copy")).toBeUndefined();
     await saver.deleteThread("gone");
@@ -109,8 +110,8 @@ describe.each(shapes)("%s", (_, options) => {
   });
 
   test("a thread that was continued since: its newest state is read and continued, and no shorter history is returned", async () => {
-    const warm = new MemoryTier();
-    const saver = opened(warm, new MemoryTier(), options());
+    const [warm, cold] = [new MemoryTier(), new MemoryTier()];
+    const saver = opened(warm, cold, options());
     for (const n of [1, 2]) await put(saver, "t", n, text(`t ${n}`));
     await archivedBy(saver);
     await put(saver, "t", 3, text("t 3"));
@@ -118,9 +119,42 @@ describe.each(shapes)("%s", (_, options) => {
     for (const call of waysTo(wrong, "t", 1)) await expect(call()).rejects.toMatchObject(told("t"));
     expect(await valueOf(wrong, "t")).toBe(text("t 3"));
     await put(wrong, "t", 4, text("t 4"));
-    expect(await archivedBy(wrong)).toEqual([["archive", "t", true]]);
-    expect(await valueOf(wrong, "t")).toBe(text("t 4"));
+    // It stays in the warm tier: in a second archive it would begin with what is here, and look whole.
+    const { steps } = await wrong.maintain();
+    expect(steps).toMatchObject([{ what: "archive", done: false, error: told("t") }]);
+    expect(await valueOf(new TierSaver(warm), "t")).toBe(text("t 4"));
+    expect(await archivedBy(opened(warm, cold, options()))).toEqual([["archive", "t", true]]);
+    expect(await stepsOf(opened(warm, cold, options()), "t")).toEqual([4, 3, 2, 1]);
   });
+});
+
+test("a thread in use whose archive was deleted after its time is archived anew", async () => {
+  // The archive, and one that has forgotten since that it deleted something.
+  for (const forgets of [false, true]) {
+    const [warm, cold] = [new MemoryTier(), new MemoryTier()];
+    const saver = opened(warm, cold);
+    for (const n of [1, 2]) await put(saver, "t", n, text(`t ${n}`));
+    await archivedBy(saver);
+    await put(saver, "t", 3, text("t 3"));
+    const expiring = opened(warm, cold, { archiveAfter: undefined, deleteArchivedAfter: "7d" });
+    expect((await expiring.maintain()).steps).toMatchObject([{ what: "delete", threadId: "t", done: true }]);
+    const later = opened(warm, forgets ? new MemoryTier() : cold);
+    expect(await stepsOf(later, "t")).toEqual([3]);
+    await put(later, "t", 4, text("t 4"));
+    expect(await archivedBy(later)).toEqual([["archive", "t", true]]);
+    expect(await stepsOf(later, "t")).toEqual([4, 3]);
+  }
+});
+
+test("an archive that was told to delete a thread isn't another one", async () => {
+  const [warm, cold] = [new MemoryTier(), new MemoryTier()];
+  const saver = opened(warm, cold);
+  for (const n of [1, 2]) await put(saver, "t", n, text(`t ${n}`));
+  await archivedBy(saver);
+  await put(saver, "t", 3, text("t 3"));
+  await cold.deleteThread("t");
+  expect(await archivedBy(saver)).toEqual([["archive", "t", true]]);
+  expect(await stepsOf(saver, "t")).toEqual([3]);
 });
 
 test("a checkpoint that was pruned from a healthy archive isn't there, and that is all", async () => {
