@@ -1,3 +1,4 @@
+// long file: one entry per mutant, no logic
 import type { Mutant } from "../mutant.ts";
 
 /** A run has ended when its writes have ended, and what began before a deletion is late. */
@@ -347,7 +348,7 @@ export const endedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a run whose deletion failed stores nothing more",
     file: "packages/engine/core/src/saver/tierSaver.ts",
-    find: "        this.#runs.keepsRuns(ids);\n",
+    find: '        if (!StratigraphError.is(error, "EVICTED")) this.#runs.keepsRuns(ids);\n',
     replace: "",
     tests: ["packages/engine/core/test/saver/deletedRuns.test.ts"],
     name: "whose deletion failed",
