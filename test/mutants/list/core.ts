@@ -83,8 +83,8 @@ export const coreMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a lease that was slow to answer is believed to last longer than it does",
     file: "packages/engine/core/src/maintenance/renewal.ts",
-    find: "askedMs + this.#renewed.forMs",
-    replace: "performance.now() + this.#renewed.forMs",
+    find: "if (ageMs() < this.#ageMs()) this.#ageMs = ageMs;",
+    replace: "this.#ageMs = stopwatch();",
     tests: savers,
   },
   {

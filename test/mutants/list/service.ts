@@ -29,8 +29,8 @@ export const serviceMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a lock counts from its late answer: it ends in the storage before it ends here, and two runs work on the thread",
     ...lock,
-    find: "this.#renewal.begin(askedMs);",
-    replace: "this.#renewal.begin(performance.now());",
+    find: "this.#renewal.begin(ageMs);",
+    replace: "this.#renewal.begin(stopwatch());",
   },
   {
     id: "sv06",
@@ -38,7 +38,7 @@ export const serviceMutants: readonly Mutant[] = [
     what: "a lock isn't prolonged: a run that takes longer than its lease loses it",
     ...lock,
     file: "packages/engine/core/src/maintenance/renewal.ts",
-    find: "if (lost === undefined) this.#extend(askedMs);\n    else this.#lose(lost);",
+    find: "if (lost === undefined) this.#extend(ageMs);\n    else this.#lose(lost);",
     replace: "if (lost !== undefined) this.#lose(lost);",
   },
   {

@@ -157,8 +157,8 @@ export const workspaceMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a lock counts from its late answer: it ends in the storage before it ends here",
     file: `${src}/lock.ts`,
-    find: "renewal.begin(askedMs);",
-    replace: "renewal.begin(performance.now());",
+    find: "renewal.begin(ageMs);",
+    replace: "renewal.begin(stopwatch());",
     tests: ["packages/features/workspace/test/locks.test.ts"],
   },
   {

@@ -55,6 +55,7 @@ export { onDeletedRuns } from "./operations/deletedRuns.ts";
 export { isRootedMark, markedCopy, markOf } from "./contract/copyMark.ts";
 export { lookOnly, looksOnly } from "./contract/lookOnly.ts";
 export { livenessOf, thisProcess, type ProcessName } from "./contract/processName.ts";
+export { stopwatch, unstarted } from "./contract/stopwatch.ts";
 export { CheckpointCoder, type EncodedCheckpoint, type Manifest } from "./encode/checkpointCoder.ts";
 export { codecTags, pack, unpack } from "./codec/index.ts";
 export { loadZstd } from "./codec/loadZstd.ts";

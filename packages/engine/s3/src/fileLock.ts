@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { link, mkdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StratigraphError } from "@stratigraph/core";
-import { livenessOf, thisProcess, type ProcessName } from "@stratigraph/core/internal";
+import { livenessOf, stopwatch, thisProcess, type ProcessName } from "@stratigraph/core/internal";
 
 /** How long a call waits for a lock, and the longest pause between two attempts; in milliseconds. */
 const waitMs = 30_000;
@@ -54,9 +54,14 @@ export class FileLocks {
     this.#folder = folder;
   }
 
-  /** Runs `work` while holding the lock `file`. @throws StratigraphError "LOCKED", which names the holder */
-  async run<T>(file: string, work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` while holding the lock `file`. A process that was stopped meanwhile, so long that another one took the lock over, must write
+   * nothing when it wakes up: `work` calls `check` before it writes.
+   * @throws StratigraphError "LOCKED", which names the holder
+   */
+  async run<T>(file: string, work: (check: () => Promise<void>) => Promise<T>): Promise<T> {
     const deadline = Date.now() + waitMs;
+    let heldForMs = stopwatch();
     for (let attempt = 0; !(await this.#take(file)); attempt += 1) {
       const holder = await holderOf(file);
       if (holder !== undefined && (await this.#isGone(file, holder))) await this.#break(file);
@@ -73,12 +78,35 @@ export class FileLocks {
       }
       const pauseMs = Math.min(longestPauseMs, 1 + attempt) * Math.random();
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      heldForMs = stopwatch();
     }
+    const isLost = async (): Promise<boolean> => heldForMs() > silentMs / 2 && !(await this.#holds(file));
+    const check = async (): Promise<void> => {
+      if (!(await isLost())) return;
+      const pid = (await holderOf(file))?.pid;
+      throw new StratigraphError(
+        "LOCKED",
+        `${file} was taken over by another process while this one was stopped. What this call was to write isn't acknowledged, and ` +
+          `may be lost. Read again what is there, and repeat the call.`,
+        { file, pid },
+      );
+    };
     try {
-      return await work();
+      const done = await work(check);
+      await check();
+      return done;
     } finally {
-      await rm(file, { force: true });
+      // It may be the next holder's.
+      if (!(await isLost())) await rm(file, { force: true });
     }
+  }
+
+  /** Whether a lock is still a link to the file that names this process. */
+  async #holds(file: string): Promise<boolean> {
+    const [own, lock] = await Promise.all([this.#named().then((mine) => stat(mine)), stat(file)]).catch(
+      () => [],
+    );
+    return own !== undefined && lock !== undefined && own.ino === lock.ino;
   }
 
   async end(): Promise<void> {

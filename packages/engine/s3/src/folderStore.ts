@@ -140,8 +140,9 @@ export class FolderStore implements ObjectStore {
     return await this.#explainingErrors(async () => {
       // This check also covers a folder that isn't there, which can hold no lock.
       if (!(await isSame())) return false;
-      const deletion = this.#locks.run(`${file}.lock`, async () => {
+      const deletion = this.#locks.run(`${file}.lock`, async (check) => {
         if (!(await isSame())) return false;
+        await check();
         await rm(file, { force: true });
         await syncFolder(dirname(file));
         return true;
@@ -219,10 +220,11 @@ export class FolderStore implements ObjectStore {
     else if ("ifNoneMatch" in condition) {
       if (!(await isLinked(written, file))) return false;
     } else {
-      const isReplaced = await this.#locks.run(`${file}.lock`, async () => {
-        const isSame = (await this.#get(key, { unless: condition.ifMatch })) === "unchanged";
-        if (isSame) await rename(written, file);
-        return isSame;
+      const isReplaced = await this.#locks.run(`${file}.lock`, async (check) => {
+        if ((await this.#get(key, { unless: condition.ifMatch })) !== "unchanged") return false;
+        await check();
+        await rename(written, file);
+        return true;
       });
       if (!isReplaced) return false;
     }

@@ -113,6 +113,77 @@ test("of two that replace an object, the second compares it when the first is th
   await Promise.all([store.end(), other.end()]);
 });
 
+/** Time passes: a minute by the clock that goes on while a machine sleeps. */
+function minutePasses(): void {
+  const now = Date.now;
+  restoring.push(() => (Date.now = now));
+  Date.now = () => now() + 61_000;
+}
+
+test.each(["put", "deleteIf"] as const)(
+  "%s of a process that was stopped while its lock was taken over changes nothing when it wakes up",
+  async (method) => {
+    const [store, other] = [new FolderStore(path), new FolderStore(path)];
+    const ifMatch = (await store.put("t/head", Buffer.from("0")))!;
+    const lock = join(path, "t/head.lock");
+    let isHeld = false;
+    restoring.push(
+      inFrontOf(fs, "link", (real) => async (from, to) => {
+        await real(from, to);
+        if (to !== lock || isHeld) return;
+        isHeld = true;
+        minutePasses();
+      }),
+    );
+    let isTaken = false;
+    restoring.push(
+      inFrontOf(fs, "stat", (real) => {
+        const looked = async (name: PathLike): Promise<Stats> => {
+          if (name === lock && !isTaken) {
+            isTaken = true;
+            await rm(lock);
+            await other.put("t/head", Buffer.from("2"), { ifMatch });
+          }
+          return await real(name);
+        };
+        return looked as typeof real;
+      }),
+    );
+    const late =
+      method === "put"
+        ? store.put("t/head", Buffer.from("1"), { ifMatch })
+        : store.deleteIf("t/head", ifMatch);
+    await expect(late).rejects.toMatchObject({ code: "LOCKED", data: { file: lock } });
+    expect(await readFile(join(path, "t/head"), "utf8")).toBe("2");
+    await Promise.all([store.end(), other.end()]);
+  },
+);
+
+test("a holder that wakes up leaves the lock of the next one", async () => {
+  const [file, one, next] = [
+    join(path, "lock"),
+    new FileLocks(join(path, "one")),
+    new FileLocks(join(path, "two")),
+  ];
+  let letGo: () => void = () => undefined;
+  let others: Promise<void> | undefined;
+  const late = one.run(file, async () => {
+    await rm(file);
+    await new Promise<void>((begun) => {
+      others = next.run(file, async () => {
+        begun();
+        await new Promise<void>((resolve) => (letGo = resolve));
+      });
+    });
+    minutePasses();
+  });
+  await expect(late).rejects.toMatchObject({ code: "LOCKED", data: { file, pid: process.pid } });
+  expect(await readFile(file, "utf8")).toContain(String(process.pid));
+  letGo();
+  await others;
+  await Promise.all([one.end(), next.end()]);
+});
+
 test("an object that is replaced before its deletion has the lock stays", async () => {
   const store = new FolderStore(path);
   const etag = (await store.put("t/head", Buffer.from("0")))!;

@@ -5,6 +5,7 @@ import {
   checkOptions,
   kindOf,
   Renewal,
+  stopwatch,
   signalWithin,
   sleep,
   validId,
@@ -130,7 +131,7 @@ export async function withLock<T>(
 /** Runs work under locks that were taken, and gives them back. */
 async function holding<T>(
   parts: Parts,
-  { checks, askedMs }: Taken,
+  { checks, ageMs }: Taken,
   ttlMs: number,
   signal: AbortSignal | undefined,
   work: (lock: Lock) => T | Promise<T>,
@@ -146,7 +147,7 @@ async function holding<T>(
       isMade(await parts.queue.commit({ checks, changes: touches })) ? undefined : "another has it",
     onLost: () => lock.lost(),
   });
-  renewal.begin(askedMs);
+  renewal.begin(ageMs);
   const onAbort = (): void => ended.abort(signal!.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   let isLost = false;
@@ -172,8 +173,8 @@ async function holding<T>(
 
 interface Taken {
   readonly checks: VersionCheck[];
-  /** When the request that took them was begun, by `performance.now()`. */
-  readonly askedMs: number;
+  /** Since the request that took them was begun. */
+  readonly ageMs: () => number;
 }
 
 async function take(
@@ -189,7 +190,7 @@ async function take(
   for (let pause = pauseMs.first; ; pause = Math.min(pause * 2, pauseMs.longest)) {
     signal?.throwIfAborted();
     // Its own time counts from before the storage's: so it never believes in a lock longer than the storage does.
-    const askedMs = performance.now();
+    const ageMs = stopwatch();
     const note = noteText(agent, undefined);
     const changes = await Promise.all(
       names.map(async (key) => ({
@@ -202,12 +203,12 @@ async function take(
     if (isMade(result) && result.versions.every((version) => version > 0))
       return {
         checks: names.map((key, nth) => ({ namespace, key, version: result.versions[nth]! })),
-        askedMs,
+        ageMs,
       };
     const held = await readLocks(parts, names);
     // The answer to the commit that took them may have been lost.
     if (held.length === names.length && held.every((lock) => lock.holder === holder))
-      return { checks: held.map(({ key, token }) => ({ namespace, key, version: token })), askedMs };
+      return { checks: held.map(({ key, token }) => ({ namespace, key, version: token })), ageMs };
     if (waiting.aborted && signal?.aborted !== true) throw await lockedError(parts, names, waitMs, held);
     await sleep(pause * (0.5 + Math.random()), waiting);
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Tier } from "../contract/tier.ts";
 import { keepsLeases } from "../contract/tierExtensions.ts";
+import { stopwatch } from "../contract/stopwatch.ts";
 import { Renewal } from "./renewal.ts";
 
 /** A lease that is prolonged until it is given back. If the tier keeps no leases, everybody gets it. */
@@ -23,9 +24,9 @@ export class Lease {
 
   /** Takes the lease; false if another holder has it. */
   async take(): Promise<boolean> {
-    const askedMs = performance.now();
+    const ageMs = stopwatch();
     if (!(await this.#ask(this.#forMs))) return false;
-    this.#renewal.begin(askedMs);
+    this.#renewal.begin(ageMs);
     return true;
   }
 

@@ -1,3 +1,5 @@
+import { stopwatch, unstarted } from "../contract/stopwatch.ts";
+
 /** What is renewed, and how. */
 export interface Renewed {
   /** How long it lasts after its holder's last sign of life, in milliseconds. */
@@ -16,7 +18,8 @@ export interface Renewed {
  */
 export class Renewal {
   readonly #renewed: Renewed;
-  #untilMs = 0;
+  /** Since the last request was begun that got it. */
+  #ageMs = unstarted;
   #isOver = false;
   #renewing: NodeJS.Timeout | undefined;
   #expiring: NodeJS.Timeout | undefined;
@@ -25,16 +28,16 @@ export class Renewal {
     this.#renewed = renewed;
   }
 
-  /** Begins. @param askedMs when the request that got it was begun, by `performance.now()` */
-  begin(askedMs: number): void {
-    this.#extend(askedMs);
+  /** Begins. @param ageMs since the request that got it was begun */
+  begin(ageMs: () => number): void {
+    this.#extend(ageMs);
     this.#renewing = setInterval(() => void this.#renew(), this.#renewed.forMs / this.#renewed.times);
     this.#renewing.unref();
   }
 
-  /** Whether it is held for certain. Right too in a process that was suspended and whose timers have yet to fire. */
+  /** Whether it is held for certain. Right too in a process that was suspended, or on a machine that slept, whose timers have yet to fire. */
   get isHeld(): boolean {
-    return performance.now() < this.#untilMs;
+    return this.#ageMs() < this.#renewed.forMs;
   }
 
   /** No request is begun any more. One may be on its way. */
@@ -45,7 +48,7 @@ export class Renewal {
   }
 
   async #renew(): Promise<void> {
-    const askedMs = performance.now();
+    const ageMs = stopwatch();
     let lost: string | undefined;
     try {
       lost = await this.#renewed.renew();
@@ -53,22 +56,22 @@ export class Renewal {
       return;
     }
     if (this.#isOver) return;
-    if (lost === undefined) this.#extend(askedMs);
+    if (lost === undefined) this.#extend(ageMs);
     else this.#lose(lost);
   }
 
-  #extend(askedMs: number): void {
-    this.#untilMs = Math.max(this.#untilMs, askedMs + this.#renewed.forMs);
+  #extend(ageMs: () => number): void {
+    if (ageMs() < this.#ageMs()) this.#ageMs = ageMs;
     clearTimeout(this.#expiring);
     this.#expiring = setTimeout(
       () => this.#lose("it couldn't be renewed in time"),
-      Math.max(0, this.#untilMs - performance.now()),
+      Math.max(0, this.#renewed.forMs - this.#ageMs()),
     );
     this.#expiring.unref();
   }
 
   #lose(why: string): void {
-    this.#untilMs = 0;
+    this.#ageMs = unstarted;
     this.stop();
     this.#renewed.onLost?.(why);
   }

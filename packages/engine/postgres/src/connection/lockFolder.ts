@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { StratigraphError } from "@stratigraph/core";
-import { livenessOf, thisProcess, type ProcessName } from "@stratigraph/core/internal";
+import { livenessOf, stopwatch, thisProcess, type ProcessName } from "@stratigraph/core/internal";
 
 /** The process that holds a folder. Versions before 0.2 didn't write `machine`. */
 interface Holder extends Omit<ProcessName, "machine"> {
@@ -156,8 +156,8 @@ class HeldFolder implements FolderLock {
   readonly #mine: Holder;
   readonly #renewal: NodeJS.Timeout;
   #lost: StratigraphError | undefined;
-  /** When the lock was last seen to be this process's, by two clocks: one stands still while a machine sleeps, the other can be set. */
-  #seen = clocks();
+  /** Since the lock was last seen to be this process's. */
+  #unseenMs = stopwatch();
 
   constructor(folder: string, file: string, mine: Holder) {
     this.#folder = folder;
@@ -197,7 +197,7 @@ class HeldFolder implements FolderLock {
   #look(): boolean {
     const holder = holderOf(this.#file);
     if (holder?.token === this.#mine.token) {
-      this.#seen = clocks();
+      this.#unseenMs = stopwatch();
       return true;
     }
     // It can't be read at the moment.
@@ -212,12 +212,4 @@ class HeldFolder implements FolderLock {
     );
     return false;
   }
-
-  #unseenMs(): number {
-    return Math.max(...clocks().map((ms, clock) => Math.abs(ms - this.#seen[clock]!)));
-  }
-}
-
-function clocks(): readonly [number, number] {
-  return [performance.now(), Date.now()];
 }

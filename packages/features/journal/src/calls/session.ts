@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isMainThread, threadId } from "node:worker_threads";
 import type { Tier } from "@stratigraph/core";
-import { keepsLeases, livenessOf, thisProcess } from "@stratigraph/core/internal";
+import { keepsLeases, livenessOf, stopwatch, thisProcess, unstarted } from "@stratigraph/core/internal";
 import type { Session as KnownSession } from "../log/calls.ts";
 import type { Writer } from "../log/journalLog.ts";
 import { shared } from "../shared.ts";
@@ -52,8 +52,8 @@ export class Session implements Writer {
   readonly #leaseMs: number;
   #name = randomUUID();
   readonly #own = new Set<string>([this.#name]);
-  /** Until when the lease certainly holds; monotonic milliseconds. */
-  #untilMs = 0;
+  /** Since the last sign of life that the storage has. */
+  #ageMs = unstarted;
   #timer: NodeJS.Timeout | undefined;
   #taking: Promise<void> | undefined;
   #running = 0;
@@ -101,8 +101,8 @@ export class Session implements Writer {
   /** Gives the lease back. Calls under way go on, but their process may then be considered dead. */
   async end(): Promise<void> {
     this.#rest();
-    if (performance.now() >= this.#untilMs) return;
-    this.#untilMs = 0;
+    if (this.#ageMs() >= this.#leaseMs) return;
+    this.#ageMs = unstarted;
     // A lease that can't be given back expires by itself.
     await this.#ask(0).catch(() => false);
   }
@@ -134,18 +134,17 @@ export class Session implements Writer {
   }
 
   async #sayAlive(): Promise<void> {
-    if (takenForDead.delete(this.#name)) this.#untilMs = 0;
-    if (performance.now() < this.#untilMs - this.#leaseMs / 2) return;
+    if (takenForDead.delete(this.#name)) this.#ageMs = unstarted;
+    if (this.#ageMs() < this.#leaseMs / 2) return;
     this.#taking ??= this.#prolong().finally(() => (this.#taking = undefined));
     await this.#taking;
   }
 
   async #prolong(): Promise<void> {
-    if (performance.now() >= this.#untilMs) this.#rename();
-    const askedMs = performance.now();
+    if (this.#ageMs() >= this.#leaseMs) this.#rename();
+    const ageMs = stopwatch();
     const kept = await this.#ask(this.#leaseMs);
-    if (kept) this.#untilMs = askedMs + this.#leaseMs;
-    else this.#untilMs = 0;
+    this.#ageMs = kept ? ageMs : unstarted;
   }
 
   async #ask(forMs: number): Promise<boolean> {

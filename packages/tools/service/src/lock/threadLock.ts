@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { answerWithin, Renewal } from "@stratigraph/core/internal";
+import { answerWithin, Renewal, stopwatch } from "@stratigraph/core/internal";
 import type { LockKeeper, LockState } from "@stratigraph/core/tier";
 import { LockLostError } from "../errors.ts";
 
@@ -39,11 +39,11 @@ export class ThreadLock {
 
   /** Takes the lock if nobody has it. */
   async take(): Promise<LockState> {
-    const askedMs = performance.now();
+    const ageMs = stopwatch();
     this.#mayHold = true;
     const state = await this.#keeper.lock(this.#name, this.#holder, this.#leaseMs);
     this.#mayHold = state.held;
-    if (state.held) this.#renewal.begin(askedMs);
+    if (state.held) this.#renewal.begin(ageMs);
     return state;
   }
 
