@@ -13,7 +13,7 @@ import { User, type Shown } from "./user.ts";
 
 // examples/production behind its own nginx.conf: two instances and a worker on PostgreSQL, and clients that give up and send again.
 
-const [users, turns] = inRounds({ few: [4, 2], all: [50, 4], soak: [100, 6] });
+const [users, turns] = inRounds({ few: [4, 2], all: [20, 3], soak: [100, 6] });
 
 const recipe = readFileSync(join(import.meta.dirname, "../../examples/production/deploy/nginx.conf"), "utf8");
 

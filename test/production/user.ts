@@ -21,7 +21,7 @@ export interface Shown {
 export type Instances = () => readonly string[];
 
 /** How long a user goes on trying to get one answer, in milliseconds. */
-const patienceMs = 90_000;
+const patienceMs = 240_000;
 
 /** Settings of a {@link User}. */
 export interface Habits {
