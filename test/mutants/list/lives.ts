@@ -60,7 +60,7 @@ export const livesMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a list of all threads shows what the archive has of a former life",
     file: "packages/engine/tiered/src/archive.ts",
-    find: "      if ((await headOf(archivedMark)) === undefined) continue;\n",
+    find: "      if ((await peek(archivedMark)).head === undefined) continue;\n",
     replace: "",
     tests: ["test/simulation/lives.test.ts"],
   },

@@ -92,7 +92,7 @@ export const notHereMutants: readonly Mutant[] = [
     kind: "guard",
     what: "an archived thread that lost its head is listed as an empty one",
     file: "packages/engine/tiered/src/archive.ts",
-    find: "if (headless !== true) continue;",
+    find: "if (root.headless !== true) continue;",
     replace: "continue;",
     tests: lost,
     name: headLost,

@@ -440,6 +440,16 @@ export const s3Mutants: readonly Mutant[] = [
     tests: ["packages/engine/s3/test/pages.test.ts"],
   },
   {
+    id: "lk08",
+    kind: "guard",
+    what: "a process that was stopped while it held a lock, and that nobody took over, may be taken over a moment later",
+    file: "packages/engine/s3/src/fileLock.ts",
+    find: "      await utimes(mine, now, now);\n      const [own, lock]",
+    replace: "      const [own, lock]",
+    tests: ["packages/engine/s3/test/fileLock.test.ts"],
+    name: "wakes up in time",
+  },
+  {
     id: "lk03",
     kind: "guard",
     what: "a process that was stopped while its lock was taken over replaces what the next holder wrote",

@@ -182,6 +182,21 @@ test.each(["the clock", "the timer"] as const)(
   },
 );
 
+test("a holder that wakes up in time keeps the folder: its next call shows that it is alive", () => {
+  const file = join(folder, "stratigraph.lock");
+  const lock = lockFolder(folder);
+  const holder = JSON.parse(readFileSync(file, "utf8")) as object;
+  writeFileSync(file, JSON.stringify({ ...holder, machine: "another" }));
+  const before = new Date(Date.now() - 61_000);
+  utimesSync(file, before, before);
+  onTestFinished(inFrontOf(Date, "now", (real) => () => real() + 61_000));
+  lock.check();
+  expect(() => lockFolder(folder)).toThrow("of another machine or container");
+  lock.check();
+  lock.release();
+  expect(existsSync(file)).toBe(false);
+});
+
 test("a process that died while it took a stale lock away is waited for, and then passed over", () => {
   const file = join(folder, "stratigraph.lock");
   writeFileSync(file, JSON.stringify({ pid: 2 ** 22 + 1, startedAt: "1", token: "a" }));

@@ -101,12 +101,17 @@ export class FileLocks {
     }
   }
 
-  /** Whether a lock is still a link to the file that names this process. */
+  /** Whether a lock is still a link to the file that names this process. Shows others that its holder is alive. */
   async #holds(file: string): Promise<boolean> {
-    const [own, lock] = await Promise.all([this.#named().then((mine) => stat(mine)), stat(file)]).catch(
-      () => [],
-    );
-    return own !== undefined && lock !== undefined && own.ino === lock.ino;
+    try {
+      const mine = await this.#named();
+      const now = new Date();
+      await utimes(mine, now, now);
+      const [own, lock] = await Promise.all([stat(mine), stat(file)]);
+      return own.ino === lock.ino;
+    } catch {
+      return false;
+    }
   }
 
   async end(): Promise<void> {

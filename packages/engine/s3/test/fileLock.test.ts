@@ -1,5 +1,5 @@
 import type { PathLike, Stats } from "node:fs";
-import fs, { mkdtemp, readFile, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import fs, { mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inFrontOf } from "../../../../test/inFrontOf.ts";
@@ -158,6 +158,25 @@ test.each(["put", "deleteIf"] as const)(
     await Promise.all([store.end(), other.end()]);
   },
 );
+
+test("a holder that wakes up in time shows that it is alive before it writes", async () => {
+  const store = new FolderStore(path);
+  const ifMatch = (await store.put("t/head", Buffer.from("0")))!;
+  const lock = join(path, "t/head.lock");
+  let [takenMs, seenMs] = [0, 0];
+  restoring.push(
+    inFrontOf(fs, "link", (real) => async (from, to) => {
+      await real(from, to);
+      if (to !== lock) return;
+      takenMs = (await stat(lock)).ctimeMs;
+      minutePasses();
+    }),
+  );
+  before("rename", join(path, "t/head"), async () => (seenMs = (await stat(lock)).ctimeMs));
+  expect(await store.put("t/head", Buffer.from("1"), { ifMatch })).toBeDefined();
+  expect(seenMs).toBeGreaterThan(takenMs);
+  await store.end();
+});
 
 test("a holder that wakes up leaves the lock of the next one", async () => {
   const [file, one, next] = [

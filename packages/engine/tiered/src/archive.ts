@@ -26,6 +26,7 @@ import {
   type ListQuery,
   type MaybeAddress,
   type MovedThread,
+  type Peek,
   type Reading,
   type RemoveRequest,
   type StoredCheckpoint,
@@ -460,22 +461,22 @@ export class Archive {
     const ofQuery = asked === undefined ? undefined : await this.#laterWrites({ ...query, threadId: asked });
     const listing = this.#cold.iterate(query.threadId, (cold) => cold.list(query));
     for await (const { threadId, listing: ofThread } of listByThread(listing)) {
-      const heads = new Map<string, string | undefined>();
-      const headOf = async (namespace: string): Promise<string | undefined> => {
-        if (!heads.has(namespace))
-          heads.set(namespace, (await this.#warm.peek({ threadId, namespace })).head);
-        return heads.get(namespace);
+      const peeks = new Map<string, Promise<Peek>>();
+      const peek = async (namespace: string): Promise<Peek> => {
+        const peeked = peeks.get(namespace) ?? this.#warm.peek({ threadId, namespace });
+        peeks.set(namespace, peeked);
+        return await peeked;
       };
       // Without the mark, nobody relies on the archive's copy: it is incomplete, or of a deleted life.
-      if ((await headOf(archivedMark)) === undefined) continue;
+      if ((await peek(archivedMark)).head === undefined) continue;
       const later = ofQuery ?? (await this.#laterWrites({ threadId }));
       let isOwn = false;
       for await (const listed of ofThread) {
-        const head = await headOf(listed.record.namespace);
-        if (head === undefined && (await headOf("")) === undefined) {
+        const { head } = await peek(listed.record.namespace);
+        const root = head === undefined ? await peek("") : undefined;
+        if (root !== undefined && root.head === undefined) {
           // Only a thread that is deleted has no root any more. One whose head is lost is all there.
-          const { headless } = await this.#warm.peek({ threadId, namespace: "" });
-          if (headless !== true) continue;
+          if (root.headless !== true) continue;
           if (query.recordsOnly !== true) throw headlessError({ threadId, namespace: "" });
         }
         // A head that both tiers have is of the same life.

@@ -114,7 +114,7 @@ function breakStale(file: string): void {
 /** A folder that this process holds. */
 export interface FolderLock {
   /**
-   * Looks whether another process has taken the folder over, if this one was stopped for longer than a renewal takes.
+   * If this process was stopped for longer than a renewal takes: renews the lock, unless another process has taken the folder over.
    * @throws StratigraphError "LOCKED", from then on at each call
    */
   check(): void;
@@ -167,7 +167,8 @@ class HeldFolder implements FolderLock {
   }
 
   check(): void {
-    if (this.#unseenMs() > 2 * renewMs) this.#look();
+    // Looking alone would leave it to be taken over until the timer fires.
+    if (this.#unseenMs() > 2 * renewMs) this.#renew();
     if (this.#lost !== undefined) throw this.#lost;
   }
 
