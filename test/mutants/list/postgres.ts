@@ -487,7 +487,7 @@ export const postgresMutants: readonly Mutant[] = [
     find: "    if (this.#unseenMs() > 2 * renewMs) this.#renew();\n",
     replace: "",
     tests: ["packages/engine/postgres/test/lockFolder.test.ts"],
-    name: "the clock tells it",
+    name: "before its timer fires",
   },
   {
     id: "lk07",
@@ -507,7 +507,7 @@ export const postgresMutants: readonly Mutant[] = [
     find: "    if (this.#lost !== undefined) throw this.#lost;\n",
     replace: "",
     tests: ["packages/engine/postgres/test/lockFolder.test.ts"],
-    name: "the timer tells it",
+    name: "acknowledges nothing",
   },
   {
     id: "pg61",

@@ -143,44 +143,41 @@ test("who was taken for dead doesn't release the lock of the next holder", () =>
   expect(readFileSync(file, "utf8")).toBe(next);
 });
 
-test.each(["the clock", "the timer"] as const)(
-  "a holder that was stopped while its folder was taken over acknowledges nothing when it wakes up: %s tells it",
-  async (later) => {
-    const script = join(import.meta.dirname, "support/stoppedChild.ts");
-    const child = runChild<StoppedMessage>(script, [folder]);
-    const tell = (told: Told) => child.send(told);
-    tell({ thread: "before" });
-    await child.message(({ put }) => put === "before");
-    process.kill(child.pid, "SIGSTOP");
-    // As if it ran in another container, for a minute.
-    const file = join(folder, "stratigraph.lock");
-    const holder = JSON.parse(readFileSync(file, "utf8")) as object;
-    writeFileSync(file, JSON.stringify({ ...holder, machine: "another" }));
-    const before = new Date(Date.now() - 61_000);
-    utimesSync(file, before, before);
-    const next = PostgresSaver.embedded(folder);
-    await next.setup();
-    const put = async (threadId: string) => {
-      const checkpoint = checkpointOf({ n: 1 });
-      const metadata = { source: "loop", step: 0, parents: {} } as const;
-      await next.put(at(threadId), checkpoint, metadata, checkpoint.channel_versions);
-    };
-    await put("next");
-    process.kill(child.pid, "SIGCONT");
-    tell({ thread: "late", later });
-    expect(await child.message(({ code }) => code !== undefined)).toEqual({
-      code: "LOCKED",
-      ended: "LOCKED",
-    });
-    await child.kill();
-    await put("after");
-    await next.end();
-    const again = PostgresSaver.embedded(folder);
-    for (const thread of ["before", "next", "after"]) expect(await again.getTuple(at(thread))).toBeDefined();
-    expect(await again.getTuple(at("late"))).toBeUndefined();
-    await again.end();
-  },
-);
+test("a holder that was stopped while its folder was taken over acknowledges nothing when it wakes up", async () => {
+  const script = join(import.meta.dirname, "support/stoppedChild.ts");
+  const child = runChild<StoppedMessage>(script, [folder]);
+  const tell = (told: Told) => child.send(told);
+  tell({ thread: "before" });
+  await child.message(({ put }) => put === "before");
+  process.kill(child.pid, "SIGSTOP");
+  // As if it ran in another container, for a minute.
+  const file = join(folder, "stratigraph.lock");
+  const holder = JSON.parse(readFileSync(file, "utf8")) as object;
+  writeFileSync(file, JSON.stringify({ ...holder, machine: "another" }));
+  const before = new Date(Date.now() - 61_000);
+  utimesSync(file, before, before);
+  const next = PostgresSaver.embedded(folder);
+  await next.setup();
+  const put = async (threadId: string) => {
+    const checkpoint = checkpointOf({ n: 1 });
+    const metadata = { source: "loop", step: 0, parents: {} } as const;
+    await next.put(at(threadId), checkpoint, metadata, checkpoint.channel_versions);
+  };
+  await put("next");
+  process.kill(child.pid, "SIGCONT");
+  tell({ thread: "late", wakesUp: true });
+  expect(await child.message(({ code }) => code !== undefined)).toEqual({
+    code: "LOCKED",
+    ended: "LOCKED",
+  });
+  await child.kill();
+  await put("after");
+  await next.end();
+  const again = PostgresSaver.embedded(folder);
+  for (const thread of ["before", "next", "after"]) expect(await again.getTuple(at(thread))).toBeDefined();
+  expect(await again.getTuple(at("late"))).toBeUndefined();
+  await again.end();
+});
 
 test("a holder that wakes up in time keeps the folder: its next call shows that it is alive", () => {
   const file = join(folder, "stratigraph.lock");
@@ -195,6 +192,19 @@ test("a holder that wakes up in time keeps the folder: its next call shows that 
   lock.check();
   lock.release();
   expect(existsSync(file)).toBe(false);
+});
+
+test("a holder that wakes up late is told at its next call, before its timer fires", () => {
+  const file = join(folder, "stratigraph.lock");
+  const lock = lockFolder(folder);
+  const next = JSON.stringify({ pid: 4711, startedAt: "1", token: "of the next holder" });
+  writeFileSync(file, next);
+  lock.check();
+  onTestFinished(inFrontOf(Date, "now", (real) => () => real() + 61_000));
+  const told = expect.objectContaining({ code: "LOCKED", data: { folder, pid: 4711 } }) as Error;
+  for (let call = 0; call < 2; call += 1) expect(() => lock.check()).toThrow(told);
+  lock.release();
+  expect(readFileSync(file, "utf8")).toBe(next);
 });
 
 test("a process that died while it took a stale lock away is waited for, and then passed over", () => {

@@ -1,13 +1,12 @@
 import { PostgresSaver } from "@stratigraph/postgres";
 import { at, checkpointOf } from "./checkpoints.ts";
 
-// Puts a checkpoint each time it is told a thread, and says how that went. First it may find that a minute has passed, by one of its clocks.
-export type Told = { readonly thread: string; readonly later?: "the clock" | "the timer" };
+// Puts a checkpoint each time it is told a thread, and says how that went. First its timers may fire, as those of a process that was stopped do.
+export type Told = { readonly thread: string; readonly wakesUp?: true };
 export type StoppedMessage = { readonly put?: string; readonly code?: string; readonly ended?: string };
 
 const send = (message: StoppedMessage): void => void process.send?.(message);
 const codeOf = (error: unknown): string => String((error as { code?: unknown }).code);
-const now = Date.now;
 const renewals: (() => void)[] = [];
 const setTimer = globalThis.setInterval;
 globalThis.setInterval = ((work: () => void, ms: number) => {
@@ -17,9 +16,8 @@ globalThis.setInterval = ((work: () => void, ms: number) => {
 const saver = PostgresSaver.embedded(process.argv[2]!);
 await saver.setup();
 
-process.on("message", ({ thread, later }: Told) => {
-  if (later === "the clock") Date.now = () => now() + 75_000;
-  if (later === "the timer") for (const renew of renewals) renew();
+process.on("message", ({ thread, wakesUp }: Told) => {
+  if (wakesUp === true) for (const renew of renewals) renew();
   const checkpoint = checkpointOf({ n: 1 });
   const metadata = { source: "loop", step: 0, parents: {} } as const;
   saver.put(at(thread), checkpoint, metadata, checkpoint.channel_versions).then(
