@@ -55,13 +55,15 @@ export interface SharedRedis {
   url: string;
   /** A prefix for every key, which no other test file has. It has no characters that patterns treat specially. */
   prefix: string;
+  /** A busy machine may hold a command up for longer than the default allows. */
+  commandTimeout: "1m";
 }
 
 /** The Redis that all test files share. Never flush it. */
 export async function sharedRedis(): Promise<SharedRedis> {
   const url =
     process.env["STRATIGRAPH_TEST_REDIS_URL"] ?? ((await askRegistry("redis")) as { url: string }).url;
-  return { url, prefix: `${unique("t")}:` };
+  return { url, prefix: `${unique("t")}:`, commandTimeout: "1m" };
 }
 
 /** The address of the Chromium that all test files share, for Playwright's `connectOverCDP`. Contexts keep tests apart. */

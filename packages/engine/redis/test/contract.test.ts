@@ -22,10 +22,10 @@ testTier(
 testTier(
   "redis, with expiry",
   async () => {
-    const { url, prefix } = await sharedRedis();
-    const tiers = new Set([redis({ url, prefix, ttl: "1h" })]);
+    const place = await sharedRedis();
+    const tiers = new Set([redis({ ...place, ttl: "1h" })]);
     const reopen = async () => {
-      const tier = redis({ url, prefix, ttl: "1h" });
+      const tier = redis({ ...place, ttl: "1h" });
       tiers.add(tier);
       return tier;
     };

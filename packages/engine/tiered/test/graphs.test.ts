@@ -18,8 +18,7 @@ async function postgresTier(): Promise<Tier> {
 }
 
 async function redisTier(): Promise<Tier> {
-  const { url, prefix } = await sharedRedis();
-  return redis({ url, prefix, ttl: "5m" });
+  return redis({ ...(await sharedRedis()), ttl: "5m" });
 }
 
 afterAll(async () => {

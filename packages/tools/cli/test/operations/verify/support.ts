@@ -40,11 +40,7 @@ export const storages = {
   redis: async () => {
     const place = await sharedRedis();
     const tiers: Tier[] = [];
-    return {
-      open: () => opened(tiers, redis({ ...place, ttl: "1h", commandTimeout: "1m" })),
-      place,
-      close: () => ended(tiers),
-    };
+    return { open: () => opened(tiers, redis({ ...place, ttl: "1h" })), place, close: () => ended(tiers) };
   },
   s3: async () => {
     const bucket = await openBucket();
