@@ -43,6 +43,12 @@ export function outcomeOf(taskId: string, channels: Iterable<string>): WritesOut
   return named.has(RESUME) ? "answered" : "ended";
 }
 
+/** Whether a run fails by what a task of its root wrote. It goes on if the task's node has an error handler. */
+export function failsRun(writes: readonly (readonly [string, unknown])[]): boolean {
+  const channels = writes.map(([channel]) => channel);
+  return channels.includes(ERROR) && !channels.includes(errorSource);
+}
+
 /**
  * Whether an error may be that of an answer which didn't fit its question's schema: the question waits again then. What else the task wrote
  * tells; see `taskStates`.

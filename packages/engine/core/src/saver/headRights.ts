@@ -47,6 +47,18 @@ export class HeadRights {
   }
 
   /**
+   * Notes that a run begins to read a namespace. What a run that has ended begins to store after this can't be in the answer any more.
+   */
+  reads(config: RunnableConfig, at: Namespace): void {
+    this.used(config, at);
+    const { signal } = config;
+    if (signal === undefined) return;
+    const namespace = namespaceKey(at);
+    this.#readers.set(namespace, new WeakRef(signal));
+    this.#read.set(signal, (this.#read.get(signal) ?? new Set()).add(namespace));
+  }
+
+  /**
    * Whether a run that uses this saver leaves out a namespace. A run reads a subgraph's namespace before the subgraph's first task, unless
    * the subgraph has `checkpointer: false`. False also if that isn't known.
    */
@@ -70,12 +82,6 @@ export class HeadRights {
       const answers = this.#byRun.get(run) ?? new Map<string, string>();
       answers.set(key, head ?? none);
       this.#byRun.set(run, answers);
-    }
-    const { signal } = config;
-    if (signal !== undefined) {
-      const namespace = namespaceKey(at);
-      this.#readers.set(namespace, new WeakRef(signal));
-      this.#read.set(signal, (this.#read.get(signal) ?? new Set()).add(namespace));
     }
     // Answers to a run also count outside it, because LangGraph reads subgraphs with configs of several shapes.
     this.#outside.set(key, head ?? none);
@@ -102,7 +108,6 @@ export class HeadRights {
     parentId: string | undefined,
     source: unknown,
   ): readonly string[] | "any" {
-    if (this.#isOvertaken(config, at)) return [];
     const key = addressKey(at, parentId ?? none);
     const run = runOf(config);
     const answers = run === undefined ? undefined : this.#byRun.get(run);
@@ -113,11 +118,11 @@ export class HeadRights {
   }
 
   /**
-   * Whether a run was stopped, and another one has read the namespace since. That one goes on from what it read, and has waited for what the
-   * stopped run was storing: what comes still later must not take the head from it.
+   * Whether another run reads a namespace that this one has read, or has done so since. If this one has ended, the other goes on from what it
+   * reads, and has waited for what this one was storing: what comes still later must not take the head from it.
    */
-  #isOvertaken({ signal }: RunnableConfig, at: Namespace): boolean {
-    if (signal?.aborted !== true) return false;
+  isOvertaken({ signal }: RunnableConfig, at: Namespace): boolean {
+    if (signal === undefined) return false;
     const namespace = namespaceKey(at);
     const reader = this.#readers.get(namespace);
     return (

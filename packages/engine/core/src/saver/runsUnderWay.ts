@@ -2,6 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { answerWithin } from "../contract/answerWithin.ts";
 import { StratigraphError, ThreadDeletedError } from "../contract/errors.ts";
 import type { Tier } from "../contract/tier.ts";
+import { runOf } from "./headRights.ts";
 import { nextTurn } from "./nextTurn.ts";
 import { remembering } from "./remembering.ts";
 import { runIdOf } from "./runIdOf.ts";
@@ -15,7 +16,7 @@ const longestMs = 30_000;
 
 /** A call that a run makes: it reads, or stores something. */
 interface Call {
-  readonly run: object;
+  readonly config: RunnableConfig;
   /** The id of its run, if it stores something. */
   readonly runId: string | undefined;
   /** Resolves when the call has ended and, if its run has, too, the run had time to make the next one. */
@@ -33,6 +34,8 @@ export class RunsUnderWay {
   readonly #tier: string;
   readonly #calls = new Map<string, Set<Call>>();
   readonly #failed = new WeakSet<object>();
+  /** By what a run and its subgraphs have in common, the threads in which it failed. */
+  readonly #failedIn = new WeakMap<object, Set<string>>();
   /** By thread, the signals of runs that read it: those that fire between two calls of their run. */
   readonly #signals = remembering<readonly WeakRef<AbortSignal>[]>(remembered);
   /** Threads that were deleted here. */
@@ -42,7 +45,10 @@ export class RunsUnderWay {
   /** By the ids of runs that were deleted here, how many had begun anew when a run began anew under the id; Infinity: none has. */
   readonly #deletedRuns = remembering<number>(remembered);
   #begunAnew = 0;
-  /** By run, how many had begun anew when it read first. */
+  /**
+   * By run, how many had begun anew when it read first: by its signal, and by what it has in common with its subgraphs. One that begins at a
+   * checkpoint that is named reads no subgraph before it stores something of it.
+   */
   readonly #firstReads = new WeakMap<object, number>();
 
   private constructor(tier: string) {
@@ -58,7 +64,7 @@ export class RunsUnderWay {
 
   /** Notes a call that stores something. @returns what settles with it, for the caller to await */
   stores<T>(config: RunnableConfig, threadId: string | undefined, stored: Promise<T>): Promise<T> {
-    if (threadId !== undefined) this.#began(runIn(config), threadId, stored, runIdOf(config));
+    if (threadId !== undefined) this.#began(config, threadId, stored, runIdOf(config));
     return stored;
   }
 
@@ -69,7 +75,8 @@ export class RunsUnderWay {
     // A run that was stopped before it reads began before the deletion.
     if (!signal.aborted) this.#deleted.delete(threadId);
     else if (this.#deleted.get(threadId) === true) this.#isLateFor(signal, threadId);
-    this.#began(signal, threadId, read);
+    if (isRoot(config)) this.#failedIn.get(runOf(config) ?? signal)?.delete(threadId);
+    this.#began(config, threadId, read);
     const signals = this.#signals.get(threadId) ?? [];
     if (!signals.some((ref) => ref.deref() === signal)) {
       this.#signals.set(threadId, [...signals.slice(1 - mostRuns), new WeakRef(signal)]);
@@ -85,9 +92,8 @@ export class RunsUnderWay {
    * @throws StratigraphError "UNAVAILABLE" if that takes too long
    */
   othersEnded(config: RunnableConfig, threadId?: string): Promise<void> | undefined {
-    const run = runIn(config);
     return this.#wait(threadId, () => {
-      if (this.#hasEnded(run)) return [];
+      if (this.hasEnded(config, threadId)) return [];
       if (threadId !== undefined) return this.#ofEnded(threadId);
       // A run that is between two calls is known by its signal only.
       return [...new Set([...this.#calls.keys(), ...this.#signals.keys()])].flatMap((id) =>
@@ -105,10 +111,26 @@ export class RunsUnderWay {
     return this.#wait(threadId, () => [...first.splice(0), ...this.#ofEnded(threadId)]);
   }
 
+  /**
+   * Notes that a task of the root failed, and with it the run. LangGraph rejects `invoke` then, while subgraphs of other tasks still work:
+   * these have other signals, of which some never fire.
+   */
+  failed(config: RunnableConfig, threadId: string): void {
+    const run = runOf(config);
+    if (run !== undefined) this.#failedIn.set(run, (this.#failedIn.get(run) ?? new Set()).add(threadId));
+  }
+
+  /** Whether a run was stopped, or failed. */
+  hasEnded(config: RunnableConfig, threadId: string | undefined): boolean {
+    const of = runOf(config);
+    const failed = of !== undefined && threadId !== undefined && this.#failedIn.get(of)?.has(threadId);
+    return failed === true || config.signal?.aborted === true || this.#failed.has(runIn(config));
+  }
+
   /** Notes the deletion of a thread, which has ended. */
   deleted(threadId: string): void {
     this.#deleted.set(threadId, true);
-    for (const { run } of this.#calls.get(threadId) ?? []) this.#isLateFor(run, threadId);
+    for (const { config } of this.#calls.get(threadId) ?? []) this.#isLateFor(runIn(config), threadId);
     for (const ref of this.#signals.get(threadId) ?? []) this.#isLateFor(ref.deref() ?? {}, threadId);
   }
 
@@ -142,17 +164,19 @@ export class RunsUnderWay {
     // What is stored outside runs is meant to be stored.
     if (runId === undefined || config.signal === undefined) return;
     const newFrom = this.#deletedRuns.get(runId) ?? 0;
-    if ((this.#firstReads.get(run) ?? 0) < newFrom) throw new ThreadDeletedError(threadId, runId);
+    const firstRead = this.#firstReads.get(run) ?? this.#firstReads.get(runOf(config) ?? run) ?? 0;
+    if (firstRead < newFrom) throw new ThreadDeletedError(threadId, runId);
   }
 
   /** A run begins with the root. A subgraph that reads after the deletion of its run may belong to what goes on of it. */
   #readsFirst(config: RunnableConfig, signal: AbortSignal): void {
     if (this.#firstReads.has(signal)) return;
     const id = runIdOf(config) ?? "";
-    const isRoot = (config.configurable?.["checkpoint_ns"] ?? "") === "";
-    if (isRoot && !signal.aborted && this.#deletedRuns.get(id) === Number.POSITIVE_INFINITY)
+    if (isRoot(config) && !signal.aborted && this.#deletedRuns.get(id) === Number.POSITIVE_INFINITY)
       this.#deletedRuns.set(id, (this.#begunAnew += 1));
-    this.#firstReads.set(signal, this.#begunAnew);
+    const of = runOf(config) ?? signal;
+    if (isRoot(config)) this.#firstReads.set(of, this.#begunAnew);
+    this.#firstReads.set(signal, this.#firstReads.get(of) ?? this.#begunAnew);
   }
 
   #isLateFor(run: object, threadId: string): void {
@@ -160,16 +184,16 @@ export class RunsUnderWay {
     this.#late.set(run, late.add(threadId));
   }
 
-  #began(run: object, threadId: string, ends: Promise<unknown>, runId?: string): void {
+  #began(config: RunnableConfig, threadId: string, ends: Promise<unknown>, runId?: string): void {
     const calls = this.#calls.get(threadId) ?? new Set<Call>();
     if (calls.size === 0) this.#calls.set(threadId, calls);
     const gone = async (): Promise<void> => {
-      await ends.catch(() => this.#failed.add(run));
-      if (this.#hasEnded(run)) await nextTurn();
+      await ends.catch(() => this.#failed.add(runIn(config)));
+      if (this.hasEnded(config, threadId)) await nextTurn();
       calls.delete(call);
       if (calls.size === 0 && this.#calls.get(threadId) === calls) this.#calls.delete(threadId);
     };
-    const call: Call = { run, runId, gone: gone() };
+    const call: Call = { config, runId, gone: gone() };
     calls.add(call);
   }
 
@@ -188,18 +212,14 @@ export class RunsUnderWay {
     const signals = this.#signals.peek(threadId) ?? [];
     for (const ref of signals) {
       const signal = ref.deref();
-      if (signal?.aborted === true) this.#began(signal, threadId, Promise.resolve());
+      if (signal?.aborted === true) this.#began({ signal }, threadId, Promise.resolve());
     }
     const live = signals.filter((ref) => ref.deref()?.aborted === false);
     if (live.length === 0) this.#signals.delete(threadId);
     else if (live.length < signals.length) this.#signals.set(threadId, live);
     return [...(this.#calls.get(threadId) ?? [])]
-      .filter(({ run }) => this.#hasEnded(run))
+      .filter(({ config }) => this.hasEnded(config, threadId))
       .map(({ gone }) => gone);
-  }
-
-  #hasEnded(run: object): boolean {
-    return (run as Partial<AbortSignal>).aborted === true || this.#failed.has(run);
   }
 }
 
@@ -211,6 +231,10 @@ const runsOf = new WeakMap<Tier, RunsUnderWay>();
  */
 function runIn(config: RunnableConfig): object {
   return config.signal ?? config;
+}
+
+function isRoot(config: RunnableConfig): boolean {
+  return (config.configurable?.["checkpoint_ns"] ?? "") === "";
 }
 
 function notEnded(tier: string, threadId: string | undefined): StratigraphError {

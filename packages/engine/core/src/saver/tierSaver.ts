@@ -128,7 +128,7 @@ import { isStored, isStoredWithWrites, lostParent } from "../operations/brokenLi
 import { settledHead } from "../operations/settledHead.ts";
 import { wasArchived, withoutBytes } from "../operations/withoutBytes.ts";
 import { rebuiltChannels } from "../langgraph/rebuiltChannels.ts";
-import { mayRefuse, outcomeOf } from "../contract/threadStatus.ts";
+import { failsRun, mayRefuse, outcomeOf } from "../contract/threadStatus.ts";
 import { pendingBatches } from "./chosenBatches.ts";
 import { Writers } from "./writers.ts";
 
@@ -469,6 +469,7 @@ export class TierSaver extends BaseCheckpointSaver {
     checkWrites(writes, taskId, taskPath);
     if (writes.length === 0) return;
     if (writes.some(([channel]) => channel === INTERRUPT || channel === ERROR)) stopsComputing();
+    if (at.namespace === "" && failsRun(writes)) this.#runs.failed(config, at.threadId);
     // Capture the values before anything is awaited, because a graph may change in place what it wrote.
     const batchId = this.#writers.nextBatchId(config, at, taskId);
     const omitted = this.#bestEffort.omitted(at, writes);
@@ -801,7 +802,7 @@ export class TierSaver extends BaseCheckpointSaver {
     const at = addressOf(config);
     const others = this.#runs.othersEnded(config, at.threadId);
     if (others !== undefined) await others;
-    this.#rights.used(config, at);
+    this.#rights.reads(config, at);
     this.#readThrough?.met(at.threadId);
     const latest = this.#known.latest(at.threadId);
     const known = await this.#known.heads.readKnown(at);
@@ -958,7 +959,8 @@ export class TierSaver extends BaseCheckpointSaver {
       const encoded = await this.coder.encodeCaptured(at, found, await this.#withConverted(at, found, made));
       // Outside a run, a put without a parent is an import or begins the thread anew, which is allowed right after a deletion.
       const begins = parentId === undefined && runOf(config) === undefined;
-      const expected = lost ? [] : this.#rights.expected(config, at, parentId, source);
+      const isLate = this.#runs.hasEnded(config, at.threadId) && this.#rights.isOvertaken(config, at);
+      const expected = lost || isLate ? [] : this.#rights.expected(config, at, parentId, source);
       // The tags are stored first, so that no put is acknowledged while its thread can't be found by them.
       const tagging = this.#tags.ensure(at.threadId, tags, begins);
       const tagged = tagging === undefined ? undefined : await tagging;

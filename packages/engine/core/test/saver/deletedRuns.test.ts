@@ -69,7 +69,7 @@ test.each(["async", "sync"] as const)(
 );
 
 /** The calls of a run, as LangGraph makes them in a namespace of thread "t". */
-function runOn(saver: TierSaver, runId = "gone", namespace = "", durability = "async") {
+function runOn(saver: TierSaver, runId = "gone", namespace = "", durability = "async", control?: object) {
   const { signal } = new AbortController();
   const config = (id?: string) => ({
     configurable: {
@@ -80,6 +80,7 @@ function runOn(saver: TierSaver, runId = "gone", namespace = "", durability = "a
     metadata: { run_id: runId },
     signal,
     durability,
+    control,
   });
   return {
     read: async () => (await saver.getTuple(config()))?.checkpoint.id,
@@ -167,6 +168,22 @@ test("a run may begin anew under the id of a deleted one, which stays deleted", 
   await anew.put();
   await ofAnew.put();
   expect(await ids()).toEqual([]);
+});
+
+test("subgraphs belong to their run, also those that store before they read, or read after it began anew", async () => {
+  const { saver, ids } = open();
+  const of = (control: object, namespace = "") => runOn(saver, "gone", namespace, "async", control);
+  const [gone, again] = [{}, {}];
+  const [old, anew] = [of(gone), of(again)];
+  await old.read();
+  await saver.deleteForRuns(["gone"]);
+  await anew.read();
+  const kept = await of(again, "sub:1").put();
+  await of(gone, "sub:2").put();
+  const late = of(gone, "sub:3");
+  await late.read();
+  await late.put();
+  expect(await ids()).toEqual([kept]);
 });
 
 test("a run whose deletion failed goes on", async () => {

@@ -1,24 +1,32 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { emptyCheckpoint, uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import { emptyCheckpoint, ERROR, uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { RunsUnderWay } from "@stratigraph/core/internal";
 import { FaultyTier } from "@stratigraph/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
 
+// long file: the calls of runs in one place.
 // Runs that were stopped, by what the saver is called with. With real graphs, on each storage: stoppedRunTests.ts of @stratigraph/testing.
 
 const metadata: CheckpointMetadata = { source: "loop", step: 0, parents: {} };
 
 /** The calls of a run: LangGraph puts the run's signal into each config. */
-function runOn(saver: TierSaver, threadId = "t", of: Partial<CheckpointMetadata> = {}) {
+function runOn(
+  saver: TierSaver,
+  threadId = "t",
+  of: Partial<CheckpointMetadata> = {},
+  namespace = "",
+  control?: object,
+) {
   const { signal, abort } = stoppable();
   const config = (id?: string) => ({
     configurable: {
       thread_id: threadId,
-      checkpoint_ns: "",
+      checkpoint_ns: namespace,
       ...(id === undefined ? {} : { checkpoint_id: id }),
     },
     signal,
+    control,
   });
   return {
     read: async () => (await saver.getTuple(config()))?.checkpoint.id,
@@ -29,6 +37,9 @@ function runOn(saver: TierSaver, threadId = "t", of: Partial<CheckpointMetadata>
     },
     /** Fails to store a value. */
     fail: async () => await saver.putWrites(config(uuid6(0)), [["channel", () => "no value"]], "task"),
+    /** Stores what LangGraph stores for a task that failed. */
+    taskFails: async (id: string, more: [string, unknown][] = []) =>
+      await saver.putWrites(config(id), [[ERROR, { name: "Error", message: "broken" }], ...more], "task"),
     stop: abort,
   };
 }
@@ -219,6 +230,77 @@ test("what a stopped run stores after another one has read doesn't take the head
       isStopped ? late : own,
     ]);
   }
+});
+
+/** Holds the next answer to a read back. */
+function holdAnswer(tier: MemoryTier) {
+  const read = tier.read.bind(tier);
+  let [reached, release] = [(): void => {}, (): void => {}];
+  const isReached = new Promise<void>((resolve) => (reached = resolve));
+  const isReleased = new Promise<void>((resolve) => (release = resolve));
+  tier.read = async (at) => {
+    tier.read = read;
+    const answer = await read(at);
+    reached();
+    await isReleased;
+    return answer;
+  };
+  return { reached: isReached, release };
+}
+
+test("what a stopped run stores while another one reads doesn't take the head from it", async () => {
+  const { saver, tier } = open();
+  const [old, next] = [runOn(saver), runOn(saver)];
+  await old.read();
+  const first = await old.put();
+  old.stop();
+  const answer = holdAnswer(tier);
+  const reading = next.read();
+  await answer.reached;
+  await old.put(first);
+  answer.release();
+  expect(await reading).toBe(first);
+  const own = await next.put(first);
+  expect(await headOf(tier)).toBe(own);
+});
+
+test.each([
+  { story: "failed", late: true },
+  { story: "has an error handler", late: false },
+  { story: "failed in the subgraph only", late: false },
+  { story: "shares what stands for it with one that failed before", late: false },
+])("a subgraph that goes on after its run $story", async ({ story, late }) => {
+  const { saver, tier } = open();
+  const root = (control: object) => runOn(saver, "t", {}, "", control);
+  const sub = (control: object) => runOn(saver, "t", {}, "sub:1", control);
+  const shared = {};
+  const [run, old, next] = [root(shared), sub(shared), sub({})];
+  await run.read();
+  const id = await run.put();
+  await old.read();
+  const first = await old.put();
+  if (story === "failed in the subgraph only") await old.taskFails(first);
+  else await run.taskFails(id, story === "has an error handler" ? [["__error_source_node__", "node"]] : []);
+  if (story.startsWith("shares")) await root(shared).read();
+  expect(await next.read()).toBe(first);
+  const [last, own] = [await old.put(first), await next.put(first)];
+  expect((await tier.peek({ threadId: "t", namespace: "sub:1" })).head).toBe(late ? own : last);
+});
+
+test("what a subgraph is storing while its run fails is waited for", async () => {
+  const { door, saver } = open();
+  const control = {};
+  const [run, sub] = [runOn(saver, "t", {}, "", control), runOn(saver, "t", {}, "sub:1", control)];
+  await run.read();
+  const id = await run.put();
+  await sub.read();
+  const hold = door.hold("append");
+  const putting = sub.put();
+  await hold.reached;
+  await run.taskFails(id);
+  const reading = runOn(saver, "t", {}, "sub:1").read();
+  hold.release();
+  expect(await reading).toBe(await putting);
 });
 
 test("a stopped run goes on where nobody has read since", async () => {

@@ -31,6 +31,43 @@ const chatOf = (checkpointer: TierSaver, answer: (question: unknown) => unknown 
 type Chat = ReturnType<typeof chatOf>;
 type Config = Parameters<Chat["invoke"]>[1];
 
+/** A branch of three steps, beside a node that fails when the branch has begun its second step, and is mended then. */
+const branchesOf = (
+  checkpointer: TierSaver,
+  branch: "subgraph" | "subgraph of a subgraph" | "node that calls a graph",
+) => {
+  let second = (): void => {};
+  const isSecond = new Promise<void>((resolve) => (second = resolve));
+  let isBroken = true;
+  const step = (name: string) => async () => {
+    if (name === "two") second();
+    await turns();
+    return { messages: [name] };
+  };
+  const three = new StateGraph(State)
+    .addNode("one", step("one"))
+    .addNode("two", step("two"))
+    .addNode("three", step("three"))
+    .addEdge(START, "one")
+    .addEdge("one", "two")
+    .addEdge("two", "three")
+    .compile();
+  const nested = new StateGraph(State).addNode("three", three).addEdge(START, "three").compile();
+  const calling = async () => ({ messages: (await three.invoke({ messages: [] })).messages });
+  const branches = { subgraph: three, "subgraph of a subgraph": nested, "node that calls a graph": calling };
+  return new StateGraph(State)
+    .addNode("branch", branches[branch] as typeof three)
+    .addNode("beside", async () => {
+      await isSecond;
+      if (!isBroken) return { messages: ["mended"] };
+      isBroken = false;
+      throw new Error("broken");
+    })
+    .addEdge(START, "branch")
+    .addEdge(START, "beside")
+    .compile({ checkpointer });
+};
+
 /** Sends a message, and stops the run when its first update arrives. */
 const sendAndStop = async (chat: Chat, message: unknown, config: Config): Promise<void> => {
   const stop = new AbortController();
@@ -87,6 +124,25 @@ export const stoppedRunTests = ({ test, durabilities, saver, thread }: GraphCont
         expect([values, next]).toEqual([{ messages: ["first", "re first"] }, []]);
       }
     });
+
+  for (const branch of ["subgraph", "subgraph of a subgraph", "node that calls a graph"] as const)
+    for (const durability of durabilities())
+      test(`a run that failed beside a ${branch} is tried again at once, durability ${durability}`, async () => {
+        for (let round = 0; round < 3; round += 1) {
+          const { own } = open();
+          const config = { ...thread(), durability };
+          const graph = branchesOf(own, branch);
+          await expect(graph.invoke({ messages: ["first"] }, config)).rejects.toThrow("broken");
+          const { messages } = await graph.invoke(null, config);
+          expect(
+            messages
+              .filter((message) => ["one", "two", "three", "mended"].includes(String(message)))
+              .toSorted(),
+          ).toEqual(["mended", "one", "three", "two"]);
+          const { values, next } = await graph.getState(config);
+          expect([values, next]).toEqual([{ messages }, []]);
+        }
+      });
 
   test("a run waits for all that a stopped one still stores, and nobody else does", async () => {
     const { door, own } = open(0);
