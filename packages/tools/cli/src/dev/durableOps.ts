@@ -185,6 +185,9 @@ export function durableOps(
     for (const { thread_id } of threads) await stored.delete(thread_id);
     return deleted;
   };
+  storedFirst(ops.threads, ["put", "patch", "delete", "copy"], file);
+  storedFirst(ops.assistants, ["put", "patch", "delete", "setLatest"], file);
+  storedFirst(ops.runs, ["put", "delete"], file);
   const truncate = ops.truncate.bind(ops);
   ops.truncate = (flags) =>
     flags["checkpointer"] === true || flags["store"] === true ? refuseClear() : truncate(flags);
@@ -205,6 +208,19 @@ function findFirst(threads: Ops["threads"], name: "get" | "put" | "patch", store
       return await method(threadId, ...rest);
     },
   });
+}
+
+/** Answers only when what was done is in the file. */
+function storedFirst(of: object, names: readonly string[], file: OpsFile): void {
+  const methods = of as Record<string, (...args: unknown[]) => Promise<unknown>>;
+  for (const name of names) {
+    const method = methods[name]!.bind(of);
+    methods[name] = async (...args) => {
+      const done = await method(...args);
+      await file.flush();
+      return done;
+    };
+  }
 }
 
 /** Whoever stops a run and looks at once sees what it left. */

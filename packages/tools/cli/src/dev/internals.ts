@@ -16,6 +16,7 @@ export interface ApiThread {
 export interface ApiRun {
   readonly run_id: string;
   readonly thread_id: string;
+  readonly assistant_id?: string;
   status: string;
   /** `temporary`: the thread is deleted when the run ends. */
   readonly kwargs?: {
@@ -23,7 +24,9 @@ export interface ApiRun {
     readonly input?: unknown;
     readonly command?: unknown;
     readonly context?: unknown;
-    readonly config?: { readonly configurable?: Record<string, unknown>; readonly metadata?: object };
+    readonly config?:
+      | { readonly configurable?: Record<string, unknown>; readonly metadata?: object }
+      | undefined;
   };
   readonly multitask_strategy?: string;
   readonly created_at: Date;
@@ -104,6 +107,8 @@ export interface Ops {
     };
   };
   readonly assistants: {
+    put(assistantId: string, options: object, auth: Auth): Promise<unknown>;
+    patch(assistantId: string, options: object, auth: Auth): Promise<unknown>;
     delete(assistantId: string, deleteThreads: boolean, auth: Auth): Promise<unknown>;
   };
   readonly runs: {
@@ -112,7 +117,7 @@ export interface Ops {
       runId: string,
       assistantId: string,
       kwargs: unknown,
-      options: { readonly threadId?: string | undefined },
+      options: { readonly threadId?: string | undefined; readonly ifNotExists?: "create" | "reject" },
       auth: Auth,
     ): Promise<unknown>;
     delete(runId: string, threadId: string | undefined, auth: Auth): Promise<unknown>;

@@ -1,14 +1,15 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { LoadedApi } from "./langgraphApi.ts";
-import type { ApiRun, ApiThread, OpsData, Persistence } from "./internals.ts";
+import type { OpsData, Persistence } from "./internals.ts";
+import { forFile, fromFile } from "./withoutClients.ts";
 
 /** How long after a change the file is written, in milliseconds. LangGraph's own waits until nothing was read or written for 3 s. */
 const writeAfterMs = 250;
 
 /**
  * Assistants, runs and what threads are called, in LangGraph's own file. It is written by a rename: LangGraph's own takes a file that was cut off
- * for an empty one. Values of threads, and what was given to runs that began, aren't in it: they are in the checkpoints, which may be encrypted.
+ * for an empty one. What {@link forFile} leaves out isn't in it.
  */
 export class OpsFile implements Persistence {
   readonly #file: string;
@@ -16,6 +17,8 @@ export class OpsFile implements Persistence {
   readonly #data: OpsData;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** A write that hasn't begun. */
+  #next: Promise<void> | undefined;
 
   private constructor(file: string, data: OpsData, api: LoadedApi) {
     this.#file = file;
@@ -27,6 +30,7 @@ export class OpsFile implements Persistence {
   static async open(folder: string, api: LoadedApi): Promise<OpsFile> {
     const file = join(folder, ".langgraph_api", ".langgraphjs_ops.json");
     await mkdir(dirname(file), { recursive: true });
+    const stored = await read(file, api);
     const data: OpsData = {
       runs: {},
       threads: {},
@@ -34,10 +38,17 @@ export class OpsFile implements Persistence {
       assistant_versions: [],
       retry_counter: {},
       in_storage: {},
-      ...(await read(file, api)),
+      ...stored,
     };
     endCutOffRuns(data);
-    return new OpsFile(file, data, api);
+    for (const { run_id, lacks } of fromFile(data))
+      api.logger.warn(
+        `Run ${run_id} waited for its turn when the process was killed, and fails: ${lacks.join(", ")} of its client isn't in ${file}. Send it again.`,
+      );
+    const opened = new OpsFile(file, data, api);
+    // Earlier versions left more in the file.
+    if (stored !== undefined) await opened.flush();
+    return opened;
   }
 
   /** The data itself. Whoever changes it does so in {@link with}. */
@@ -59,11 +70,16 @@ export class OpsFile implements Persistence {
     yield* work(this.#data, { schedulePersist: () => this.#writeSoon() });
   }
 
-  /** Writes the file, after writes that are under way. */
+  /** Writes the file, after a write that is under way. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const writing = this.#writing.then(() => this.#write());
+    if (this.#next !== undefined) return this.#next;
+    const writing = this.#writing.then(() => {
+      this.#next = undefined;
+      return this.#write();
+    });
+    this.#next = writing;
     this.#writing = writing.catch(() => undefined);
     return writing;
   }
@@ -77,16 +93,7 @@ export class OpsFile implements Persistence {
   }
 
   async #write(): Promise<void> {
-    const threads = Object.entries(this.#data.threads).map(([id, { values: _values, ...thread }]) => [
-      id,
-      thread satisfies ApiThread,
-    ]);
-    const runs = Object.entries(this.#data.runs).map(([id, run]) => [id, withoutInput(run)]);
-    const text = this.#api.serialize({
-      ...this.#data,
-      runs: Object.fromEntries(runs) as OpsData["runs"],
-      threads: Object.fromEntries(threads) as OpsData["threads"],
-    });
+    const text = this.#api.serialize(forFile(this.#data));
     const draft = `${this.#file}.${process.pid}`;
     await writeFile(draft, text);
     await rename(draft, this.#file);
@@ -111,13 +118,6 @@ async function read(file: string, { deserialize, logger }: LoadedApi): Promise<O
     );
     return undefined;
   }
-}
-
-/** A run that began is never given its input again. The file, which is written whole, would grow by each image that was ever sent. */
-function withoutInput(run: ApiRun): ApiRun {
-  if (run.status === "pending" || run.kwargs === undefined) return run;
-  const { input: _input, command: _command, ...kwargs } = run.kwargs;
-  return { ...run, kwargs };
 }
 
 /** No run is under way in a process that just starts. */

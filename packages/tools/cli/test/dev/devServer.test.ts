@@ -5,7 +5,7 @@ import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { emptyCheckpoint, MemorySaver as OfficialSaver } from "@langchain/langgraph-checkpoint";
-import type { Client } from "@langchain/langgraph-sdk";
+import { Client } from "@langchain/langgraph-sdk";
 import { MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
 import { readThrough, saverSource } from "@stratigraph/migrate";
@@ -523,6 +523,107 @@ test("a run that began counts as begun, whenever the process is killed: its inpu
     expect(killed.data.threads[thread_id]).toBeDefined();
     break;
   }
+});
+
+test("what clients pass as headers, configurable and context, and what is asked, is never in the file, and comes out of an old one", async () => {
+  const { thread_id: thread } = await client.threads.create();
+  const held = saver.hold("put", thread);
+  const secrets = { configurable: { key: "secret-key" } };
+  const more = { config: secrets, context: { token: "secret-token" } };
+  const own = new Client({
+    apiUrl: dev.url,
+    callerOptions: { maxRetries: 0 },
+    defaultHeaders: { "x-key": "secret-header" },
+  });
+  const runs = [];
+  for (const said of [["ask"], ["waits"]])
+    runs.push(
+      await own.runs.create(thread, "agent", { input: { said }, multitaskStrategy: "enqueue", ...more }),
+    );
+  await held.begun();
+  const text = async () => await readFile(opsFile(), "utf8");
+  expect(await text()).toContain("waits");
+  expect(await text()).not.toContain("secret-");
+  held.release();
+  for (const { run_id } of runs) {
+    await client.runs.join(thread, run_id);
+    expect(await client.runs.get(thread, run_id)).toMatchObject({ kwargs: { config: secrets } });
+  }
+  await client.threads.update(thread, { metadata: { by: "name" } });
+  expect(await text()).not.toMatch(/secret-|May I/);
+
+  const { api, file, folder } = await ownOps("old");
+  await file.flush();
+  const old = { ...file.data, threads: {}, runs: {} } as typeof file.data;
+  const found = (await client.threads.get(thread)) as unknown as (typeof old.threads)[string];
+  old.threads[thread] = { ...found, config: secrets, interrupts: { task: [{ value: "May I?" }] } };
+  for (const run of await client.runs.list(thread))
+    old.runs[run.run_id] = run as unknown as (typeof old.runs)[string];
+  const oldFile = join(folder, ".langgraph_api", ".langgraphjs_ops.json");
+  await writeFile(oldFile, api.serialize(old));
+  expect(await readFile(oldFile, "utf8")).toMatch(/secret-key[^]*May I|May I[^]*secret-key/);
+  await OpsFile.open(folder, api);
+  expect(await readFile(oldFile, "utf8")).not.toMatch(/secret-|May I/);
+});
+
+test("a run that waits for its turn when the process is killed has its assistant's settings after it; one that needs more fails", async () => {
+  const { api, ops, file, folder } = await ownOps("kept");
+  const assistant = {
+    graph_id: "agent",
+    config: { configurable: { style: "plain" } },
+    context: { tone: "dry" },
+  };
+  const assistant_id = randomUUID();
+  await ops.assistants.put(assistant_id, assistant, undefined);
+  const put = async (kwargs: object) => {
+    const [run_id, threadId] = [randomUUID(), randomUUID()];
+    await ops.runs.put(
+      run_id,
+      assistant_id,
+      { input: { said: [] }, ...kwargs },
+      { threadId, ifNotExists: "create" },
+      undefined,
+    );
+    return run_id;
+  };
+  const ids = [
+    await put({ config: { configurable: { "user-agent": "node" } } }),
+    await put({ config: { configurable: { "x-key": "of a person" } } }),
+    await put({ context: { tone: "kind" } }),
+  ];
+  const { data } = await OpsFile.open(folder, api);
+  expect(ids.map((id) => data.runs[id]?.status)).toEqual(["pending", "error", "error"]);
+  const { config, context } = data.runs[ids[0]!]!.kwargs!;
+  expect({ config, context }).toMatchObject({
+    config: { configurable: { style: "plain", graph_id: "agent" } },
+    context: { tone: "dry" },
+  });
+  expect(file.data.runs[ids[1]!]).toMatchObject({
+    status: "pending",
+    kwargs: { config: { configurable: { "x-key": "of a person" } } },
+  });
+});
+
+test("what was answered is in the file, however soon the process is killed", async () => {
+  const { api, ops, folder } = await ownOps("soon");
+  const after = async () => (await OpsFile.open(folder, api)).data;
+  const [thread, other, assistant, run] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+  await ops.threads.put(thread, {}, undefined);
+  expect((await after()).threads).toHaveProperty(thread);
+  await ops.threads.patch(thread, { metadata: { name: "Ada" } }, undefined);
+  expect((await after()).threads[thread]?.metadata).toMatchObject({ name: "Ada" });
+  await ops.assistants.put(assistant, { graph_id: "agent" }, undefined);
+  expect((await after()).assistants).toHaveProperty(assistant);
+  await ops.assistants.patch(assistant, { name: "Bob" }, undefined);
+  expect((await after()).assistants[assistant]).toMatchObject({ name: "Bob" });
+  await ops.runs.put(run, assistant, {}, { threadId: other, ifNotExists: "create" }, undefined);
+  expect((await after()).runs).toHaveProperty(run);
+  await ops.runs.delete(run, other, undefined);
+  expect((await after()).runs).toEqual({});
+  await ops.threads.delete(thread, undefined);
+  expect((await after()).threads).not.toHaveProperty(thread);
+  await ops.assistants.delete(assistant, false, undefined);
+  expect((await after()).assistants).toEqual({});
 });
 
 test("a run that began meanwhile isn't shown as interrupted", async () => {
