@@ -125,7 +125,7 @@ export { pruneThread } from "./operations/prune.ts";
 export type { DecodedBody, ManifestEntry, Typed, ValueRef } from "./encode/record.ts";
 export { deltaChannelHistory } from "./operations/deltaChannelHistory.ts";
 export { AsStored } from "./stateVersions/stateVersions.ts";
-export { convertCheckpoint } from "./stateVersions/convertCheckpoint.ts";
+export { convertCheckpoint, stateOf } from "./stateVersions/convertCheckpoint.ts";
 export { convertWrites } from "./stateVersions/convertWrites.ts";
 export { batchesOfChild, pendingBatches } from "./saver/chosenBatches.ts";
 export { mergeWrites, writeIndex } from "./encode/pendingWrites.ts";

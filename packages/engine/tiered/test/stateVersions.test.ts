@@ -1,6 +1,4 @@
 // long file: one suite of compiled graphs, over every kind of storage
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
 import {
   Annotation,
   Command,
@@ -19,73 +17,13 @@ import {
   type SaverOptions,
   type Tier,
 } from "@stratigraph/core";
-import { postgres } from "@stratigraph/postgres";
-import { redis } from "@stratigraph/redis";
-import { folder } from "@stratigraph/s3";
-import { TieredSaver } from "@stratigraph/tiered";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { fastFolder } from "../../../../test/servers/fastFolder.ts";
-import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
+import { storages, type Storage } from "./fixtures/stateStorages.ts";
 import { stateVersions } from "./fixtures/stateVersions.ts";
 import { allRounds } from "../../../../test/rounds.ts";
 
 type Versions = NonNullable<SaverOptions["stateVersions"]>;
-
-interface Storage {
-  readonly tier: Tier;
-  /** Moves every thread to the archive, if there is one. */
-  archive?(): Promise<unknown>;
-  close(): Promise<unknown>;
-}
-
-const storages: Readonly<Record<string, () => Promise<Storage>>> = {
-  memory: async () => ({ tier: new MemoryTier(), close: async () => {} }),
-  "redis>postgres>folder": async () => {
-    const [database, shared, path] = await Promise.all([
-      freshDatabase(),
-      sharedRedis(),
-      mkdtemp(join(fastFolder(), "state-versions-")),
-    ]);
-    const saver = new TieredSaver({
-      hot: redis({ ...shared, ttl: "5m" }),
-      warm: postgres({ url: database.url }),
-      cold: folder({ path }),
-      archiveAfter: "0s",
-    });
-    await saver.setup();
-    return {
-      tier: saver.tier,
-      archive: async () => await saver.maintain(),
-      close: async () => {
-        await saver.end();
-        await database.drop();
-        await rm(path, { recursive: true });
-      },
-    };
-  },
-  ...(allRounds
-    ? {
-        postgres: async () => {
-          const database = await freshDatabase();
-          const tier = postgres({ url: database.url });
-          await tier.setup?.();
-          return {
-            tier,
-            close: async () => {
-              await tier.end?.();
-              await database.drop();
-            },
-          };
-        },
-        redis: async () => {
-          const tier = redis({ ...(await sharedRedis()), ttl: "5m" });
-          await tier.setup?.();
-          return { tier, close: async () => await tier.end?.() };
-        },
-      }
-    : {}),
-};
 
 const on = { configurable: { thread_id: "t" } };
 const code = (name: string) => expect.objectContaining({ code: name });
@@ -161,7 +99,9 @@ async function bytesOf(tier: Tier): Promise<unknown[]> {
   return found;
 }
 
-for (const [name, open] of Object.entries(storages)) {
+const told = allRounds ? Object.keys(storages) : ["memory", "redis>postgres>folder"];
+for (const name of told as (keyof typeof storages)[]) {
+  const open = storages[name];
   const onStorage = (what: string, play: (storage: Storage) => Promise<void>): void => {
     // The steps are the saver's. With few rounds, the story with the archive is enough on servers.
     const isTold = allRounds || name === "memory" || what.startsWith("a thread that waits");
@@ -797,6 +737,16 @@ describe("state versions", () => {
         ],
       },
       "stateVersions.steps[1].changes",
+    ],
+    [
+      "a word for whether there are reducers",
+      { current: 2, steps: [{ to: 2, changes: [{ from: ["a", "b"], to: "c", up: String, reduced: "no" }] }] },
+      "stateVersions.steps[0].changes[0].reduced",
+    ],
+    [
+      "reducers of a change that joins nothing",
+      { current: 2, steps: [{ to: 2, changes: [{ from: "a", to: "b", reduced: true }] }] },
+      "stateVersions.steps[0].changes[0].reduced",
     ],
     [
       "an id of a task",

@@ -1,6 +1,6 @@
 import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import type { TierSaver } from "@stratigraph/core";
-import { convertWrites, type DecodedBody, type DecodedWrite } from "@stratigraph/core/internal";
+import { convertWrites, stateOf, type DecodedBody, type DecodedWrite } from "@stratigraph/core/internal";
 import type { HistoryNode } from "./history.ts";
 
 /** Channels of pending writes that aren't applied to any channel of the graph. */
@@ -35,7 +35,8 @@ export async function readStepWrites(
   const consumed = new Map<string, DecodedBody["consumed"]>();
   for (const [threadId, ids] of wanted) {
     let left = ids.size;
-    for await (const { record, writes, blobs } of saver.tier.list({ threadId, namespace: "" })) {
+    for await (const at of saver.tier.list({ threadId, namespace: "" })) {
+      const { record, writes, blobs } = at;
       const key = keyOf(threadId, record.checkpointId);
       // A listing has children before their parents, because they are newer.
       if (children.has(key)) consumed.set(key, (await saver.coder.decodeBody(record)).consumed);
@@ -45,7 +46,12 @@ export async function readStepWrites(
       )) {
         const made = { child: { checkpointId: child, consumed: consumed.get(keyOf(threadId, child)) } };
         const stored = await saver.coder.writes.decode(record, writes, blobs, made);
-        const decoded = await convertWrites(saver.stateVersions, record, stored);
+        const body = await saver.coder.decodeBody(record);
+        const decoded = await convertWrites(saver.stateVersions, record, stored, {
+          ...body,
+          state: async () =>
+            stateOf(await saver.coder.checkpoint(at, body, {}), await saver.coder.metadata(record, body)),
+        });
         found.set(
           keyOf(threadId, child),
           decoded.filter(({ channel }) => !notApplied.has(channel)),

@@ -6,7 +6,7 @@ import { readsAncestry } from "../contract/tierExtensions.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
 import type { DecodedBody } from "../encode/record.ts";
 import { CorruptionError } from "../contract/errors.ts";
-import { convertState } from "../stateVersions/convertCheckpoint.ts";
+import { convertState, type State } from "../stateVersions/convertCheckpoint.ts";
 import { convertWrites } from "../stateVersions/convertWrites.ts";
 import { cannotRebuild } from "../stateVersions/errors.ts";
 import type { StateVersions } from "../stateVersions/stateVersions.ts";
@@ -90,7 +90,7 @@ export async function deltaChannelHistory(
         const named = { has: (name: string, version: number) => namesIn(record, version).includes(name) };
         const only = { channels: named, child };
         const decoded = await coder.writes.decode(record, whole.writes, whole.blobs, only);
-        const writes = await convertWrites(versions, record, decoded);
+        const writes = await convertWrites(versions, record, decoded, { ...body, state: () => unread(body) });
         child = { ...addressOf(record), parentId: record.parentId, ...body };
         for (const channel of open) {
           steps
@@ -144,6 +144,12 @@ async function seedsOf(
   const state = { values, versions: {}, seen: {}, counters: {} };
   const converted = await convertState(versions.path(at, stateVersion), at, state);
   return Object.fromEntries(Object.entries(converted.values).filter(([channel]) => open.has(channel)));
+}
+
+/** A checkpoint that DeltaChannels are rebuilt from: whatever their writes are joined with has a reducer, too, and its value isn't read. */
+async function unread({ manifest }: DecodedBody): Promise<State> {
+  const names = Object.fromEntries([...manifest].map(([channel, { version }]) => [channel, version ?? 1]));
+  return { values: {}, versions: names, counters: names, seen: {} };
 }
 
 /** What {@link deltaChannelHistory} has to know of a checkpoint that can't be read whole. */

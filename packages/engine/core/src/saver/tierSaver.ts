@@ -62,7 +62,7 @@ import { keysInUse, type KeysInUse, type KeysInUseOptions } from "../operations/
 import { KeyGuard } from "./keyGuard.ts";
 import { Lineage, type Ancestor } from "./lineage.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "../operations/listThreads.ts";
-import { convertCheckpoint } from "../stateVersions/convertCheckpoint.ts";
+import { convertCheckpoint, stateOf } from "../stateVersions/convertCheckpoint.ts";
 import { convertWrites } from "../stateVersions/convertWrites.ts";
 import type { StateVersions } from "../stateVersions/stateVersions.ts";
 import { tellOfLostRace } from "./lostRace.ts";
@@ -1135,17 +1135,16 @@ export class TierSaver extends BaseCheckpointSaver {
           });
     if (checkpoint.v < 4 && record.parentId !== undefined)
       await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });
-    const converted = await convertCheckpoint(
-      this.stateVersions,
-      record,
-      body.stateVersion,
-      checkpoint,
-      await this.coder.metadata(record, body),
-    );
+    const metadata = await this.coder.metadata(record, body);
+    const { stateVersion } = body;
+    const converted = await convertCheckpoint(this.stateVersions, record, stateVersion, checkpoint, metadata);
     const written = await this.coder.writes.pending(record, batches, stored.blobs, {
       known: reading.remember === true,
     });
-    const writes = await convertWrites(this.stateVersions, record, written);
+    const writes = await convertWrites(this.stateVersions, record, written, {
+      stateVersion,
+      state: async () => stateOf(checkpoint, metadata),
+    });
     this.#writers.handedOut(config, record, batches, {
       parentId: record.parentId,
       consumed: body.consumed,

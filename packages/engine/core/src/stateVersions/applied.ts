@@ -8,7 +8,7 @@ export type Values = Readonly<Record<string, unknown>>;
 type Kind = StateValue["kind"];
 
 /** Where LangGraph's `Overwrite` has its value, in its class and in what JSON makes of it. */
-const overwrite = "__overwrite__";
+export const overwrite = "__overwrite__";
 
 /** What a move makes of values by channel. */
 export async function applied(
@@ -56,28 +56,6 @@ export async function called(
   }
 }
 
-/** The input of a run, which hasn't reached its channels yet: updates by channel. */
-export async function convertInput(stage: Stage, at: Address, input: Values): Promise<Values> {
-  const taken = new Set(stage.moves.flatMap(({ from }) => from));
-  const converted = without(input, taken);
-  for (const move of stage.moves) {
-    const found = Object.fromEntries(Object.entries(input).filter(([name]) => move.from.includes(name)));
-    if (Object.keys(found).length === 0) continue;
-    Object.assign(converted, await updated(stage, move, at, found));
-  }
-  return converted;
-}
-
-/** What a move makes of updates of channels. LangGraph's Overwrite holds a value that takes the place of the channel's. */
-export async function updated(stage: Stage, move: Move, at: Address, found: Values): Promise<Values> {
-  const wrapper = Object.values(found).find(isOverwrite);
-  if (wrapper === undefined) return await applied(stage, move, at, "write", found);
-  const bare = mapValues(found, (value) => (isOverwrite(value) ? value[overwrite] : value));
-  return mapValues(await applied(stage, move, at, "value", bare), (value) =>
-    copyOf(wrapper, { [overwrite]: value }),
-  );
-}
-
 /** Sends that are due: one, or lists of them. */
 export async function convertSends(stage: Stage, at: Address, sends: unknown): Promise<unknown> {
   if (stage.sends === undefined) return sends;
@@ -107,8 +85,13 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isOverwrite(value: unknown): value is Record<typeof overwrite, unknown> {
+export function isOverwrite(value: unknown): value is Record<typeof overwrite, unknown> {
   return isRecord(value) && overwrite in value;
+}
+
+/** What an Overwrite holds, or the value itself. */
+export function bareOf(value: unknown): unknown {
+  return isOverwrite(value) ? value[overwrite] : value;
 }
 
 /** A copy of an object, of the same class, with other fields. */

@@ -9,17 +9,9 @@ import {
   type CheckpointMetadata,
 } from "@langchain/langgraph-checkpoint";
 import type { Address } from "../contract/tier.ts";
-import { stepFailed } from "./errors.ts";
-import {
-  applied,
-  convertInput,
-  convertSends,
-  isRecord,
-  mapValues,
-  nameOf,
-  without,
-  type Values,
-} from "./applied.ts";
+import { cannotRebuild, stepFailed } from "./errors.ts";
+import { applied, convertSends, isRecord, mapValues, nameOf, without, type Values } from "./applied.ts";
+import { convertInput, isStoredElsewhere, type Held } from "./joins.ts";
 import { inputChannel, type Move, type Stage, type StateVersions } from "./stateVersions.ts";
 
 type Version = ChannelVersions[string];
@@ -28,11 +20,13 @@ type Version = ChannelVersions[string];
 const firstChannelVersion: Version = 1;
 
 /** The parts of a checkpoint that steps change. */
-export interface State {
-  readonly values: Values;
-  readonly versions: ChannelVersions;
+export interface State extends Held {
   readonly seen: Checkpoint["versions_seen"];
-  readonly counters: Readonly<Record<string, unknown>>;
+}
+
+export function stateOf(checkpoint: Checkpoint, metadata: CheckpointMetadata): State {
+  const { channel_values: values, channel_versions: versions, versions_seen: seen } = checkpoint;
+  return { values, versions, seen, counters: metadata.counters_since_delta_snapshot ?? {} };
 }
 
 /** A checkpoint with its metadata as this application's version of the state has them. @throws StratigraphError "STATE_VERSION", "STATE_STEP_FAILED" */
@@ -43,12 +37,11 @@ export async function convertCheckpoint(
   checkpoint: Checkpoint,
   metadata: CheckpointMetadata,
 ): Promise<{ readonly checkpoint: Checkpoint; readonly metadata: CheckpointMetadata }> {
-  const { channel_values: values, channel_versions, versions_seen: seen } = checkpoint;
-  const isEmpty = Object.keys(values).length + Object.keys(channel_versions).length === 0;
+  const before = stateOf(checkpoint, metadata);
+  const isEmpty = Object.keys(before.values).length + Object.keys(before.versions).length === 0;
   // What a namespace has before it begins is the same in every version.
   if (found === versions.current || isEmpty) return { checkpoint, metadata };
   const { counters_since_delta_snapshot: counters } = metadata;
-  const before: State = { values, versions: channel_versions, seen, counters: counters ?? {} };
   const after = await convertState(versions.path(at, found), at, before);
   return {
     checkpoint: {
@@ -95,7 +88,7 @@ async function throughStage(stage: Stage, at: Address, before: State): Promise<S
         stage,
         `it would replace channel ${JSON.stringify(replaced)}, which the state has. To join them, name it in from, too`,
       );
-    const made = await movedValues(stage, move, at, before.values);
+    const made = await movedValues(stage, move, at, before);
     Object.assign(values, made);
     const version = versionOf(move, there, before.versions);
     for (const name of move.to) {
@@ -111,7 +104,7 @@ async function throughStage(stage: Stage, at: Address, before: State): Promise<S
     }
   }
   const input = values[inputChannel];
-  if (isRecord(input)) values[inputChannel] = await convertInput(stage, at, input);
+  if (isRecord(input)) values[inputChannel] = await convertInput(stage, at, input, async () => before);
   const sends = values[TASKS];
   if (sends !== undefined) values[TASKS] = await convertSends(stage, at, sends);
   return { values, versions, seen, counters };
@@ -150,11 +143,13 @@ function seenOf(
   return compareChannelVersions(oldest, version) < 0 ? oldest : undefined;
 }
 
-async function movedValues(stage: Stage, move: Move, at: Address, values: Values): Promise<Values> {
+async function movedValues(stage: Stage, move: Move, at: Address, before: State): Promise<Values> {
+  const { values } = before;
   const found = Object.fromEntries(
     move.from.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]] as const])),
   );
   if (move.from.length > 0 && Object.keys(found).length === 0) return {};
+  if (move.from.some((name) => isStoredElsewhere(name, before))) throw cannotRebuild(at, nameOf(move), stage);
   // A DeltaChannel's value is stored in a wrapper that says so.
   const isSnapshot = Object.values(found).some(isDeltaSnapshot);
   if (!isSnapshot) return await applied(stage, move, at, "value", found);

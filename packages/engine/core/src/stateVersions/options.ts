@@ -32,7 +32,7 @@ export interface ValueChange {
 /**
  * What becomes of channels: `{ from: "name", to: "fullName" }` renames, the same name and `up` change a value, `from` alone removes, `to`
  * alone adds, and lists split and join. With a list as `to`, `up` returns an object of values by channel. With a list as `from`, it is
- * given one, of those that have a value; of pending writes it is given one at a time. A channel that isn't there changes nothing.
+ * given one, of those that have a value. A channel that isn't there changes nothing.
  */
 export interface ChannelChange extends ValueChange {
   readonly from?: string | readonly string[] | undefined;
@@ -42,6 +42,12 @@ export interface ChannelChange extends ValueChange {
    * Default: all.
    */
   readonly namespace?: string | undefined;
+  /**
+   * Of a change with a list: whether its channels have reducers, so that an update of one isn't its value. `false`: what a step didn't write
+   * is given as the channel holds it. `true`: of an update, only what a task wrote is given. Default: `false` for text and
+   * booleans, `true` for DeltaChannels; else a step that wrote only some of the channels is refused.
+   */
+  readonly reduced?: boolean | undefined;
 }
 
 /** What turns state of one version into that of the next. */
@@ -79,6 +85,7 @@ const changeNames: OptionNames<ChannelChange> = {
   namespace: true,
   up: true,
   down: true,
+  reduced: true,
 };
 const valueNames: OptionNames<ValueChange> = { up: true, down: true };
 
@@ -192,6 +199,14 @@ function checkChange(field: string, change: ChannelChange): void {
       `${field}.namespace`,
       shown(change.namespace),
       'Pass the names of the nodes without ids of tasks: "" for the root, "research", "research|search".',
+    );
+  if (change.reduced !== undefined && typeof change.reduced !== "boolean")
+    refuse(`${field}.reduced`, change.reduced, "Pass true if its channels have reducers, else false.");
+  if (change.reduced !== undefined && from.length < 2 && to.length < 2)
+    refuse(
+      `${field}.reduced`,
+      change.reduced,
+      "Leave it out: it is for changes that join or split channels.",
     );
   const isPlain =
     from.length === 1 && to.length === 1 && typeof change.from === "string" && typeof change.to === "string";

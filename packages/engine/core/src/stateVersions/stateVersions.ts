@@ -26,6 +26,8 @@ export interface Move {
   readonly makesMany: boolean;
   /** Undefined: the value stays. */
   readonly change: Change | undefined;
+  /** Whether its channels have reducers; undefined if nobody said so. */
+  readonly reduced: boolean | undefined;
 }
 
 /** A step, in the direction in which it is used, for one graph. */
@@ -54,16 +56,16 @@ export class StateVersions {
     this.#steps = new Map(steps.map((step) => [step.to, step]));
   }
 
-  /** The stages from a version to this application's. @throws StratigraphError "STATE_VERSION" */
-  path(at: Address, found: number): readonly Stage[] {
+  /** The stages from a version to this application's, or another. @throws StratigraphError "STATE_VERSION" */
+  path(at: Address, found: number, wanted = this.current): readonly Stage[] {
     const stages: Stage[] = [];
     const graph = graphOf(at.namespace);
-    for (let version = found; version < this.current; version += 1) {
+    for (let version = found; version < wanted; version += 1) {
       const step = this.#steps.get(version + 1);
       if (step === undefined) throw unknownVersion(at, found, this.current, version + 1);
       stages.push(stageOf(step, graph, "up"));
     }
-    for (let version = found; version > this.current; version -= 1) {
+    for (let version = found; version > wanted; version -= 1) {
       const step = this.#steps.get(version);
       if (step === undefined || !leadsDown(step, graph))
         throw unknownVersion(at, found, this.current, version);
@@ -72,10 +74,10 @@ export class StateVersions {
     return stages;
   }
 
-  /** Whether state of a version can be led to this application's. */
-  knows(at: Address, found: number): boolean {
+  /** Whether state of a version can be led to this application's, or another. */
+  knows(at: Address, found: number, wanted = this.current): boolean {
     try {
-      this.path(at, found);
+      this.path(at, found, wanted);
       return true;
     } catch {
       return false;
@@ -170,6 +172,7 @@ function stageOf(step: StateStep, graph: string, direction: "up" | "down"): Stag
         takesMany: Array.isArray(from),
         makesMany: Array.isArray(to),
         change: directed(change, direction) || undefined,
+        reduced: change.reduced,
       };
     });
   const { interrupts, answers, sends } = step;
