@@ -54,11 +54,6 @@ const join: Versions = {
   steps: [step(2, { from: ["first", "last"], to: "name", up: joined, down: split })],
 };
 const stillApart: Versions = { ...join, current: 1 };
-const splitUp: Versions = {
-  current: 2,
-  steps: [step(2, { from: "name", to: ["first", "last"], up: split, down: joined })],
-};
-const stillWhole: Versions = { ...splitUp, current: 1 };
 
 const at = (tier: Tier, stateVersions?: Versions): TierSaver =>
   new TierSaver(tier, stateVersions === undefined ? {} : { stateVersions });

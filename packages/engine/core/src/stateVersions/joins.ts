@@ -72,7 +72,8 @@ export async function convertUpdates<Of extends Update>(
   const wrapper = updates.map(({ value }) => value).find(isOverwrite);
   const areValues = updates.every(({ value }) => isOverwrite(value));
   const isOnce = new Set(updates.map(({ channel }) => channel)).size === updates.length;
-  if (wrapper !== undefined && (!isOnce || (reduced === true && !areValues)))
+  const isMixed = !areValues || !Object.values(before?.first ?? {}).every(isOverwrite);
+  if (wrapper !== undefined && (!isOnce || (reduced === true && isMixed)))
     refuse("a step overwrote one of them beside another update of them, and what both make can't be known");
   const areUpdates = reduced === true && wrapper === undefined;
   const converted: Converted<Of>[] = [];
