@@ -1,4 +1,9 @@
-import type { CheckpointPendingWrite, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
+import {
+  maxChannelVersion,
+  type ChannelVersions,
+  type CheckpointPendingWrite,
+  type DeltaChannelHistory,
+} from "@langchain/langgraph-checkpoint";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { snapshotTerm } from "../encode/metadataTerms.ts";
 import { type Address, type MaybeAddress, type StoredCheckpoint, type Tier } from "../contract/tier.ts";
@@ -10,6 +15,7 @@ import { convertState, type State } from "../stateVersions/convertCheckpoint.ts"
 import { convertWrites } from "../stateVersions/convertWrites.ts";
 import { cannotRebuild } from "../stateVersions/errors.ts";
 import type { StateVersions } from "../stateVersions/stateVersions.ts";
+import { isOfRun } from "../saver/writers.ts";
 import { brokenLineError } from "./brokenLine.ts";
 import { refusePart } from "./archivedElsewhere.ts";
 import { withoutBytes } from "./withoutBytes.ts";
@@ -91,8 +97,12 @@ export async function deltaChannelHistory(
         const only = { channels: named, child };
         const decoded = await coder.writes.decode(record, whole.writes, whole.blobs, only);
         const writes = await convertWrites(versions, record, decoded, { ...body, state: () => unread(body) });
+        const made = child;
         child = { ...addressOf(record), parentId: record.parentId, ...body };
         for (const channel of open) {
+          // New input ends a step that is half run, another graph's too: what was written then changes no version.
+          const isApplied = versionOf(versions, made, channel) !== versionOf(versions, child, channel);
+          if (isOfRun(made.consumed) && !isApplied) continue;
           steps
             .get(channel)!
             .unshift(writes.filter((write) => write.channel === channel).map(asPendingWrite));
@@ -124,6 +134,18 @@ export async function deltaChannelHistory(
       { writes: steps.get(channel)!.flat(), ...(seeds.has(channel) ? { seed: seeds.get(channel) } : {}) },
     ]),
   );
+}
+
+/** The version that a checkpoint has of a channel of this application's: the newest of those that the channel is made from. */
+function versionOf(
+  versions: StateVersions,
+  line: Line,
+  channel: string,
+): ChannelVersions[string] | undefined {
+  const found = versions
+    .sourcesOf(line, channel, line.stateVersion)
+    .flatMap((name) => line.manifest.get(name)?.version ?? []);
+  return found.length === 0 ? undefined : maxChannelVersion(...found);
 }
 
 /** The values that an ancestor has of channels that are open, in the names of this application's state. */

@@ -23,6 +23,11 @@ const rememberedInRun = 4096;
 /** Ends the id of a batch that counts only for checkpoints of its own writer. */
 export const ownOnly = "!";
 
+/** Whether a run of LangGraph made a checkpoint, by what it says it was made from. */
+export function isOfRun(consumed: Consumed): boolean {
+  return consumed?.[0]?.startsWith(outside) === false;
+}
+
 /** The parts of a checkpoint being put that {@link Writers} look at. */
 interface Put {
   readonly checkpoint: Pick<Checkpoint, "channel_values">;
