@@ -1,3 +1,4 @@
+// long file: a list of mutants
 import type { Mutant } from "../mutant.ts";
 
 const src = "packages/engine/core/src";

@@ -1,3 +1,4 @@
+// long file: stories of every way in which a step can be half run, over every kind of storage
 import {
   Annotation,
   Command,
