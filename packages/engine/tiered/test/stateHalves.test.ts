@@ -7,6 +7,7 @@ import {
   START,
   StateGraph,
   interrupt,
+  type StateSnapshot,
 } from "@langchain/langgraph";
 import { MemoryTier, TierSaver, type SaverOptions, type Tier } from "@stratigraph/core";
 import { describe, expect, test } from "vitest";
@@ -29,8 +30,18 @@ const failed = (says: string) =>
 const ask: Node = () => ({ said: String(interrupt("ok?")) });
 const answer = new Command({ resume: "yes" });
 
+type Config = StateSnapshot["config"];
+
+/** A compiled graph whose channels differ by version. */
+interface Graph {
+  invoke(input: unknown, config: Config & { readonly durability?: "sync" }): Promise<Record<string, unknown>>;
+  getState(config: Config): Promise<StateSnapshot>;
+  getStateHistory(config: Config): AsyncIterable<StateSnapshot>;
+  updateState(config: Config, values: unknown, asNode: string): Promise<Config>;
+}
+
 /** A graph of one step, in which all nodes run beside each other. */
-function graphOf(saver: TierSaver, channels: Record<string, unknown>, nodes: Record<string, Node>) {
+function graphOf(saver: TierSaver, channels: Record<string, unknown>, nodes: Record<string, Node>): Graph {
   const schema = Annotation.Root({ said: Annotation<string>, ...channels } as {
     said: typeof Annotation<string>;
   });
@@ -39,7 +50,7 @@ function graphOf(saver: TierSaver, channels: Record<string, unknown>, nodes: Rec
     graph.addNode(name, node as never);
     graph.addEdge(START, name as never);
   }
-  return graph.compile({ checkpointer: saver });
+  return graph.compile({ checkpointer: saver }) as unknown as Graph;
 }
 
 const text = () => Annotation<string>;

@@ -21,7 +21,9 @@ interface Story {
   readonly input: Work;
   /** By node: whether it is done before the change of versions, dies before it, or asks. */
   readonly nodes: readonly { readonly fate: "done" | "dies" | "asks"; readonly work: Work }[];
-  readonly [when: `${"begun" | "resumed" | "read"}In`]: Version;
+  readonly begunIn: Version;
+  readonly resumedIn: Version;
+  readonly readIn: Version;
 }
 
 const marked = (mark: string) => (all: readonly string[]) => all.map((text) => `${mark}:${text}`);
