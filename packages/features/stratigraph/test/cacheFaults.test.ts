@@ -63,6 +63,11 @@ test.runIf(allRounds)("a cache in a folder is there when it is opened again", as
   }
   await using cache = await createCache({ pglite: folder });
   expect(await valueOf(cache)).toBe("kept");
+  const missing = (): Key => [["docs"], "missing"];
+  expect(await cache.get([missing()])).toEqual([]);
+  const waiting = Array.from({ length: 100 }, () => cache.get([missing()]));
+  await cache.set([{ key: missing(), value: "computed" }]);
+  for (const found of await Promise.all(waiting)) expect(found).toMatchObject([{ value: "computed" }]);
 });
 
 test("a storage that keeps no caches, and wrong options, are refused by name", async () => {

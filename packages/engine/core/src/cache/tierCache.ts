@@ -1,28 +1,24 @@
-import { createHash } from "node:crypto";
 import { BaseCache, type CacheFullKey, type CacheNamespace } from "@langchain/langgraph-checkpoint";
 import { kindOf } from "../contract/checkOptions.ts";
-import { keepsCaches, type CacheAddress, type CacheKeeper, type CacheWrite } from "../contract/caches.ts";
+import { keepsCaches, type CacheKeeper, type CacheWrite } from "../contract/caches.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
 import type { ItemAddress } from "../contract/items.ts";
 import type { Tier } from "../contract/tier.ts";
 import { isStacked } from "../contract/tierExtensions.ts";
 import { trace } from "../contract/trace.ts";
 import type { ItemCoder } from "../items/itemCoder.ts";
+import { askedAt, askedFor, hashOf, labelsOf, listOf, type Asked } from "./asked.ts";
 import { CacheLayer } from "./cacheLayer.ts";
 import type { ResolvedCacheOptions } from "./cacheOptions.ts";
-import { SingleFlight, type Asker } from "./singleFlight.ts";
+import { SingleFlight, type Asker, type Sight } from "./singleFlight.ts";
 
 /** A time to live that is longer than a hundred years is taken as none: storages can't count as far as numbers do. */
 const longestSeconds = 100 * 365 * 24 * 3600;
 
-/** A value that was asked for. */
-interface Asked {
-  readonly address: CacheAddress;
-  readonly at: ItemAddress;
-  /** The tasks that ask. */
-  readonly askers: Asker[];
-  /** By the layers that were asked. */
-  readonly eras: (string | undefined)[];
+/** A value that was found, and as what it is stored. */
+interface Found {
+  readonly value: unknown;
+  readonly sight: Sight;
 }
 
 type Pair = Parameters<BaseCache["set"]>[0][number];
@@ -69,24 +65,38 @@ export class TierCache extends BaseCache {
    * @throws InvalidOptionError for what is no key
    */
   override async get(keys: CacheFullKey[]): Promise<{ key: CacheFullKey; value: unknown }[]> {
-    const asked = this.#asked(keys);
-    const found = new Map<string, unknown>();
-    let missing = await this.#look([...asked.values()], found);
-    const hits = found.size;
+    const asked = askedAt(this.#options.name, keys);
+    const found = new Map<string, Found>();
     const flights = this.#flights;
+    const isComputing = [...asked].some(
+      ([id, { askers }]) => flights !== undefined && askers.some((asker) => flights.isComputing(id, asker)),
+    );
+    // What is computed here already is waited for: nobody looks for it before.
+    const unknown = [...asked.values()].filter(
+      ({ address }) => isComputing || flights?.isTaken(address.id) !== true,
+    );
+    await this.#look(unknown, found);
+    const hits = found.size;
+    const isMissing = ({ address }: Asked): boolean => !found.has(address.id);
+    let missing = [...asked.values()].filter(isMissing);
     if (flights !== undefined && missing.length > 0) {
-      const isComputing = [...asked].some(([id, { askers }]) =>
-        askers.some((asker) => flights.isComputing(id, asker)),
-      );
-      const askers = new Map(missing.map(({ address, askers }) => [address.id, askers]));
-      await flights.claim(askers, isComputing, async (ids) => {
-        const open = await this.#look(
-          ids.map((id) => asked.get(id)!),
-          found,
-        );
-        return open.map(({ address }) => address.id);
+      await flights.claim({
+        askers: new Map(missing.map(({ address, askers }) => [address.id, askers])),
+        isComputing,
+        hasLooked: unknown.length === asked.size,
+        look: async (ids) => {
+          await this.#look(
+            ids.map((id) => asked.get(id)!),
+            found,
+          );
+          return new Map(ids.flatMap((id) => (found.has(id) ? [[id, found.get(id)!.sight]] : [])));
+        },
+        take: async (id, sight) => {
+          const decoded = await this.#decoded(sight.layer, asked.get(id)!.at, sight.value);
+          if (decoded !== undefined) found.set(id, { value: decoded.value, sight });
+        },
       });
-      missing = missing.filter(({ address }) => !found.has(address.id));
+      missing = missing.filter(isMissing);
     }
     for (const { address, askers, eras } of missing)
       for (const asker of askers) this.#erasOf(asker).set(address.id, eras);
@@ -104,13 +114,15 @@ export class TierCache extends BaseCache {
   override async set(pairs: Pair[]): Promise<void> {
     // Serialise before anything is awaited: what happens to a value afterwards is no longer seen.
     const entries = listOf("pairs", pairs).map((pair, place) => {
-      const asked = this.#askedFor(pair.key, `pairs[${place}].key`);
+      const asked = askedFor(this.#options.name, pair.key, `pairs[${place}].key`);
       return { asked, asker: pair.key[0], ttl: pair.ttl, encode: this.#encoded(asked.at, pair.value) };
     });
     for (const { asked, asker, ttl, encode } of entries) {
       const { group, id } = asked.address;
       const value = await encode();
-      if (value !== undefined) {
+      // Who computed for longer than its lease lasts leaves what another stored meanwhile.
+      const isLate = this.#flights?.isLate(id, asker) === true;
+      if (value !== undefined && !(isLate && (await this.#look([asked], new Map())).length === 0)) {
         const ttlMs = this.#ttlMs(ttl);
         const entry = { group, id, ...(ttlMs !== undefined && ttlMs <= 0 ? {} : { value, ttlMs }) };
         const eras = this.#eras.get(asker)?.get(id) ?? [];
@@ -150,37 +162,8 @@ export class TierCache extends BaseCache {
     await this.end();
   }
 
-  #asked(keys: CacheFullKey[]): Map<string, Asked> {
-    const asked = new Map<string, Asked>();
-    for (const [place, key] of listOf("keys", keys).entries()) {
-      const one = this.#askedFor(key, `keys[${place}]`);
-      const same = asked.get(one.address.id);
-      if (same === undefined) asked.set(one.address.id, one);
-      else same.askers.push(...one.askers);
-    }
-    return asked;
-  }
-
-  #askedFor(given: CacheFullKey, field: string): Asked {
-    if (!Array.isArray(given) || typeof given[1] !== "string")
-      throw new InvalidOptionError(
-        field,
-        kindOf(given),
-        'Pass a namespace and a key: [["docs"], "summary"].',
-      );
-    const [namespace, key] = given;
-    const labels = labelsOf(namespace, `${field}[0]`);
-    return {
-      address: { group: hashOf(labels), id: hashOf([...labels, key]) },
-      // No item of a store or workspace has this address, so encrypted values of one don't open as the other's.
-      at: { namespace: ["", "", this.#options.name, ...labels], key },
-      askers: [namespace],
-      eras: [],
-    };
-  }
-
   /** Puts those that are stored into `found`, and returns the others. */
-  async #look(asked: readonly Asked[], found: Map<string, unknown>): Promise<readonly Asked[]> {
+  async #look(asked: readonly Asked[], found: Map<string, Found>): Promise<readonly Asked[]> {
     let open = asked;
     for (const [n, layer] of this.#layers.entries()) {
       if (open.length === 0) break;
@@ -193,7 +176,7 @@ export class TierCache extends BaseCache {
         const decoded = value && (await this.#decoded(layer, one.at, value));
         if (decoded === undefined) missing.push(one);
         else {
-          found.set(one.address.id, decoded.value);
+          found.set(one.address.id, { value: decoded.value, sight: { layer, value: value! } });
           for (const [nearer, to] of this.#layers.slice(0, n).entries())
             if (one.eras[nearer] !== undefined)
               this.#copy(to, { ...one.address, value: value!, ttlMs: leftMs, era: one.eras[nearer] });
@@ -220,7 +203,7 @@ export class TierCache extends BaseCache {
    */
   #answers(
     keys: readonly CacheFullKey[],
-    found: ReadonlyMap<string, unknown>,
+    found: ReadonlyMap<string, Found>,
   ): { key: CacheFullKey; value: unknown }[] {
     const answered = new Map<string, Asker>();
     return keys.flatMap((key) => {
@@ -229,7 +212,7 @@ export class TierCache extends BaseCache {
       const before = answered.get(id) ?? namespace;
       if (!found.has(id) || before !== namespace) return [];
       answered.set(id, namespace);
-      return [{ key, value: found.get(id) }];
+      return [{ key, value: found.get(id)!.value }];
     });
   }
 
@@ -281,19 +264,4 @@ export class TierCache extends BaseCache {
       trace({ type: "cache", tier: layer.tier.name, result, count, ...(error !== undefined && { error }) });
     return undefined;
   }
-}
-
-function listOf<T>(field: string, given: readonly T[]): readonly T[] {
-  if (Array.isArray(given)) return given as readonly T[];
-  throw new InvalidOptionError(field, kindOf(given), "Pass a list, as LangGraph's BaseCache takes it.");
-}
-
-function labelsOf(namespace: CacheNamespace, field: string): readonly string[] {
-  if (Array.isArray(namespace) && namespace.every((label) => typeof label === "string")) return namespace;
-  throw new InvalidOptionError(field, kindOf(namespace), 'Pass a list of texts: ["docs"].');
-}
-
-/** 32 hexadecimal digits that no other list of texts has. */
-function hashOf(texts: readonly string[]): string {
-  return createHash("sha256").update(JSON.stringify(texts)).digest("hex").slice(0, 32);
 }

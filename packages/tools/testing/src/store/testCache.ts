@@ -46,7 +46,7 @@ function searching(cache: TierCache, search: (topic: string) => string | Promise
 export function testCache(
   name: string,
   opening: () => Promise<CacheOpeners>,
-  tracedWhile: (work: () => Promise<unknown>) => Promise<TraceEvent[]>,
+  tracedWhile: (work: (events: readonly TraceEvent[]) => Promise<unknown>) => Promise<TraceEvent[]>,
 ): void {
   let opened: Promise<CacheOpeners> | undefined;
   /** Two caches of a name that no other test has. */
@@ -234,6 +234,24 @@ export function testCache(
       const others = results.toSorted().filter((result) => result !== "miss");
       expect(others).toHaveLength(3);
       expect(["hit", "waited"]).toEqual(expect.arrayContaining(others));
+    });
+
+    test("a hundred that wait for what their own process computes send nothing, and then little", async () => {
+      const { cache } = await open({ wait: "1h" });
+      const asked = (): Key => [["docs"], "summary"];
+      const key = asked();
+      expect(await cache.get([key])).toEqual([]);
+      const sent = (events: readonly TraceEvent[]): number =>
+        events.filter(({ type }) => type === "call-start").length;
+      await tracedWhile(async (events) => {
+        const waiting = Promise.all(Array.from({ length: 100 }, () => cache.get([asked()])));
+        for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setImmediate(resolve));
+        expect(sent(events)).toBe(0);
+        await cache.set([{ key, value: "computed" }]);
+        for (const found of await waiting) expect(found).toEqual([{ key, value: "computed" }]);
+        // The value, the lease, and one look; in a stack each storage, and copies.
+        expect(sent(events)).toBeLessThan(12);
+      });
     });
 
     test("one whose computation fails keeps others waiting for a bounded time; then the next computes, and the rest get that", async () => {
