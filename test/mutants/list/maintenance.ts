@@ -105,4 +105,13 @@ export const maintenanceMutants: readonly Mutant[] = [
     replace: "performance.now() - begunMs + 0 * begunDateMs",
     tests: ["packages/engine/core/test/maintenance/slept.test.ts"],
   },
+  {
+    id: "mt90",
+    kind: "guard",
+    what: "a process that slept before it was given a lease works under it",
+    file: "packages/engine/core/src/maintenance/lease.ts",
+    find: "return this.held;",
+    replace: "return true;",
+    tests: ["packages/engine/core/test/maintenance/slept.test.ts"],
+  },
 ];

@@ -630,4 +630,13 @@ export const migrateMutants: readonly Mutant[] = [
     tests: ["packages/features/migrate/test/moveThreads.test.ts"],
     name: "a named thread",
   },
+  {
+    id: "mi90",
+    kind: "guard",
+    what: "a process that was stopped while it compared two storages deletes the only copy of a thread",
+    file: "packages/features/migrate/src/copy/oneStorage.ts",
+    find: "if (isFree && ageMs() >= forMs) throw busy(threadId);",
+    replace: "",
+    tests: ["packages/features/migrate/test/oneStorage.test.ts"],
+  },
 ];

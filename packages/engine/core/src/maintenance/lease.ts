@@ -22,12 +22,12 @@ export class Lease {
     this.#renewal = new Renewal({ forMs, times: 4, renew });
   }
 
-  /** Takes the lease; false if another holder has it. */
+  /** Takes the lease; false if another holder has it, or may have it, as the answer came too late. */
   async take(): Promise<boolean> {
     const ageMs = stopwatch();
     if (!(await this.#ask(this.#forMs))) return false;
     this.#renewal.begin(ageMs);
-    return true;
+    return this.held;
   }
 
   /** Whether this holder still has it: it may have expired while the process was suspended. */

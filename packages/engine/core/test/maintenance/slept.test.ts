@@ -20,6 +20,17 @@ test("a lease isn't held any more", async () => {
   await lease.giveBack();
 });
 
+test("a lease isn't taken if its holder slept before the answer came", async () => {
+  const tier = new MemoryTier();
+  const ask = tier.lease.bind(tier);
+  tier.lease = async (...args) => {
+    const isGiven = await ask(...args);
+    if (args[2] > 0) sleeps(61_000);
+    return isGiven;
+  };
+  expect(await new Lease(tier, "maintenance", 60_000).take()).toBe(false);
+});
+
 test("a lock that was asked for before isn't held, however late its answer comes", () => {
   const renewal = new Renewal({ forMs: 30_000, times: 3, renew: async () => undefined });
   const ageMs = stopwatch();
