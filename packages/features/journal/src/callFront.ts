@@ -4,7 +4,7 @@ import {
   checkCallOptions,
   checkDeclared,
   checkToolName,
-  formerNames,
+  formerTools,
   optionsOf,
 } from "./calls/checkCallOptions.ts";
 import type { CallOutcome } from "./calls/plannedCall.ts";
@@ -15,7 +15,7 @@ import { frozen } from "./calls/judged.ts";
 import { plainResult } from "./calls/results.ts";
 import { CallDeniedError, sameName, unknownAsker } from "./errors.ts";
 import { canonical } from "./identity/canonical.ts";
-import { digestOfName } from "./identity/fingerprint.ts";
+import { digestOfName, type NamedTool } from "./identity/fingerprint.ts";
 import {
   askedCall,
   asksForSeveral,
@@ -77,7 +77,8 @@ export interface PlacedCall {
  * it once, a replay returns what was recorded.
  */
 export abstract class CallFront {
-  readonly #versions = new Map<string, string | null>();
+  /** What tools were called at first. */
+  readonly #firstNames = new Map<string, NamedTool>();
 
   /** The functions that undo calls. */
   protected readonly compensations = new Compensations();
@@ -96,8 +97,11 @@ export abstract class CallFront {
   next(state: unknown, message: unknown, config?: unknown): { readonly [chainKey]?: ChainState } {
     if (typeof message !== "object" || message === null || Array.isArray(message))
       throw new InvalidOptionError("message", message, "Pass the message that the model gave.");
-    const chain = chainAfter(state, message as Parameters<typeof chainAfter>[1], taskOf(config), (tool) =>
-      this.#versionOf(tool),
+    const chain = chainAfter(
+      state,
+      message as Parameters<typeof chainAfter>[1],
+      taskOf(config),
+      (tool) => this.#firstNames.get(tool) ?? { tool, version: null },
     );
     return chain === undefined ? {} : { [chainKey]: chain };
   }
@@ -129,7 +133,7 @@ export abstract class CallFront {
         );
       const { formerly, ...others } = optionsOf(own);
       checkCallOptions(`tools.${name}`, others);
-      formerNames(`tools.${name}`, { formerly });
+      formerTools(name, { formerly });
     }
     for (const { name, metadata } of tools) {
       const { annotations } = Object(metadata) as { annotations?: unknown };
@@ -137,20 +141,22 @@ export abstract class CallFront {
     }
     return tools.map((tool) => {
       const { formerly, ...own } = optionsOf(options[tool.name]);
-      const former = formerNames(tool.name, { formerly });
-      this.#versions.set(tool.name, own.version ?? null);
-      for (const name of [tool.name, ...former.filter((name) => options[name] === undefined)])
+      const named = { tool: tool.name, version: own.version ?? null };
+      const former = formerTools(tool.name, { ...own, formerly });
+      const names = former.map((each) => each.tool);
+      for (const name of [tool.name, ...names.filter((name) => options[name] === undefined)]) {
+        this.#firstNames.set(name, former.at(-1) ?? named);
         if (own.compensate !== undefined) this.compensations.setOfTool(name, own.compensate);
+      }
       return wrapTool(tool, async ({ tool: name, args, isAsked, toolCallId, refused }, config, work) => {
         const task = taskOf(config);
-        const version = own.version ?? null;
         const argsText = canonicalOr(args, isAsked);
         if (typeof argsText !== "string") return argsText;
-        const place = placeOfTool(task, name, toolCallId, version, argsText);
+        const place = placeOfTool(task, [named, ...former], toolCallId, argsText);
         const given = JSON.stringify(args);
         const asked =
-          former.length === 0 ? undefined : { names: former, ids: unansweredIds(task, former, toolCallId) };
-        const planned = { tool: name, version, argsText, given, place, toolCallId, refused, former: asked };
+          former.length === 0 ? undefined : { now: name, names, ids: unansweredIds(task, names, toolCallId) };
+        const planned = { ...named, argsText, given, place, toolCallId, refused, former: asked };
         return await this.call(task, config, planned, own, (looked) =>
           task.during((within) => work(looked, within)),
         );
@@ -225,10 +231,6 @@ export abstract class CallFront {
     options: CallOptions,
     work: (args: unknown) => unknown,
   ): Promise<CallOutcome>;
-
-  #versionOf(tool: string): string | null {
-    return this.#versions.get(tool) ?? null;
-  }
 }
 
 /** The place of a call that code names. Its number among the calls of that name is found out in the journal. */
@@ -245,19 +247,23 @@ function placeOfNamed(task: Task, id: string, ...more: readonly (string | null)[
  */
 function placeOfTool(
   task: Task,
-  name: string,
+  [named, ...former]: readonly [NamedTool, ...NamedTool[]],
   toolCallId: string | undefined,
-  version: string | null,
   argsText: string,
 ): ChainPlace {
-  const chain = chainPlace(task, name, toolCallId);
+  const { tool: name, version } = named;
+  const chain = chainPlace(task, [name, ...former.map((each) => each.tool)], toolCallId);
   const beginsAnew = (task.namespace !== "" || task.callScope !== undefined) && currentCall() === undefined;
   if (chain !== undefined && !beginsAnew) return chain;
   const nth = chain?.nth ?? countInAttempt(task, name, version, argsText);
-  const placeOf = (n: number): ChainPlace =>
-    placeOfNamed(task, name, version, argsText, chain?.previous ?? null, String(n));
-  const ofMessage = chain && (() => Array.from({ length: chain.calls }, (_, n) => placeOf(n).previous));
-  return { ...placeOf(nth), ofMessage };
+  const placeOf = (n: number, { tool, version: at }: NamedTool): ChainPlace =>
+    placeOfNamed(task, tool, at, argsText, chain?.previous ?? null, String(n));
+  const namesOf = (n: number, tools: readonly NamedTool[]): string[] =>
+    tools.map((each) => placeOf(n, each).previous);
+  const all = chain && Array.from({ length: chain.calls }, (_, n) => n);
+  const formerly = Array.from({ length: former.length === 0 ? 0 : nth + 1 }, (_, n) => namesOf(n, former));
+  const ofMessage = all && (() => all.flatMap((n) => namesOf(n, [named, ...former])));
+  return { ...placeOf(nth, named), ofMessage, formerly };
 }
 
 /**

@@ -262,8 +262,9 @@ export class Journal extends CallFront {
     const onFound = (call: Digest): void => {
       if (compensate !== undefined) this.compensations.setOfCall(threadId, call, compensate);
     };
-    const { argsText, refused, toolCallId } = placed;
-    const site = await siteOf(this.checkpointer, task, authorIn(this.#options.author, config), toolCallId);
+    const { argsText, refused, toolCallId, former } = placed;
+    const author = authorIn(this.#options.author, config);
+    const site = await siteOf(this.checkpointer, task, author, toolCallId, former?.names);
     const planned = (knownBy: KnownBy): PlannedCall => {
       const request = requestOf(this.#sealing, threadId, task, placed, knownBy, options.effects);
       return { request, argsText, site, options, onFound, refused };

@@ -82,11 +82,14 @@ export type ToolOptions =
   | (CallOptions &
       Required<Pick<CallOptions, "effects">> & {
         /**
-         * What the tool was called before, or its own name if it had another `version`: a call that was made under that name, and that a
-         * model asks for again as nobody answered it, is the same call. Default: nothing else.
+         * What the tool was called before, its oldest name last: a call that was made under that name is the same call. Its own name says that
+         * it had no `version` before; `{ name, version }` says which one it had, if it wasn't the one that it has now. Default: nothing else.
          */
-        readonly formerly?: string | readonly string[] | undefined;
+        readonly formerly?: FormerName | readonly FormerName[] | undefined;
       });
+
+/** A name that a tool had before, alone or with the version that it had. */
+export type FormerName = string | { readonly name: string; readonly version?: string | undefined };
 
 /** Options of {@link createJournal}. */
 export interface JournalOptions {

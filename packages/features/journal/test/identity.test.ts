@@ -72,13 +72,13 @@ describe("canonical JSON", () => {
 });
 
 describe("fingerprints", () => {
-  const none = () => null;
+  const none = (tool: string) => ({ tool, version: null });
   const pay = (amount: number) => ({ name: "pay", args: { amount } });
 
   it("tell two equal calls of one message apart, and a call with another version", () => {
     const [first, second] = fingerprintsOf([pay(1), pay(1)], "", none);
     expect(first).not.toBe(second);
-    expect(fingerprintsOf([pay(1)], "", () => "2")[0]).not.toBe(first);
+    expect(fingerprintsOf([pay(1)], "", (tool) => ({ tool, version: "2" }))[0]).not.toBe(first);
   });
 
   it("don't depend on the order of parallel calls; nor does the head after them", () => {

@@ -20,6 +20,7 @@ import { checkKnownBy, KnownByAnother, knownByOf } from "../log/knownBy.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { Policy } from "../options.ts";
 import { runAs, type CurrentCall } from "./currentCall.ts";
+import { asFormer } from "./formerCall.ts";
 import { equalsOf, Gate } from "./gate.ts";
 import { endingOf, isBubbleUp, isCertain, Outcomes, toldFailure } from "./outcomes.ts";
 import { hasEqualArgs, namedCall, numbered } from "./namedCall.ts";
@@ -116,8 +117,9 @@ export class CallRunner {
    * - PlacedCall: what is called, and its place in the chain or its name, before there is a fingerprint. `CallFront` makes it.
    * - CallRequest: its fingerprint, the hash of its arguments, and where it is made. `requestOf` makes it.
    * - PlannedCall: the request, with what is needed to make the call. `Journal.call` makes it, anew for another key of the journal.
-   * - FoundCall: the planned call. If code named it, `namedCall` has replaced the number and the fingerprint by those of the recorded call
-   *   that it corresponds to, or of a new one. This is repeated if the records have changed before the call is made.
+   * - FoundCall: the planned call. If its tool was renamed, `asFormer` has replaced its fingerprint by that of the recorded call with the
+   *   earlier name. If code named it, `namedCall` has replaced the number and the fingerprint by those of the recorded call that it
+   *   corresponds to, or of a new one. This is repeated if the records have changed before the call is made.
    */
   async #call(planned: PlannedCall, work: () => unknown): Promise<CallOutcome> {
     const madeByOthers = new Set<string>();
@@ -146,11 +148,14 @@ export class CallRunner {
     }
   }
 
-  /** Finds out which recorded call a call that code named corresponds to. */
-  async #findCall(planned: PlannedCall, madeByOthers: ReadonlySet<string>): Promise<FoundCall> {
-    const { request, site } = planned;
-    if (request.named !== true) return planned;
+  /** Finds out which recorded call corresponds to a call that code named, or whose tool was renamed. */
+  async #findCall(given: PlannedCall, madeByOthers: ReadonlySet<string>): Promise<FoundCall> {
+    const { request: asked, site } = given;
+    if (asked.named !== true && asked.former === undefined) return given;
     const calls = await this.#parts.log.calls();
+    const request = asFormer(calls, asked);
+    const planned = { ...given, request };
+    if (request.named !== true) return planned;
     if (site.place === undefined) {
       const known = calls.get(request.call);
       // Outside a graph, only the arguments show that another call is meant.
@@ -519,6 +524,7 @@ interface FoundCall extends PlannedCall {
 /** Whether its name was used after the call was found, so that it may be another one. */
 function hasMoved(calls: Calls, { request, visitsWhenFound: then }: FoundCall): boolean {
   const { call, previous, where, named = false } = request;
+  if (asFormer(calls, request) !== request) return true;
   if (named && then === undefined) return false;
   const state = calls.get(call);
   const now = named ? calls.visitsElsewhere(previous, where) : then;

@@ -1,7 +1,8 @@
 import { InvalidOptionError } from "@stratigraph/core";
 import { checkOptions } from "@stratigraph/core/internal";
+import type { NamedTool } from "../identity/fingerprint.ts";
 import { ownPrefix } from "../log/ownCalls.ts";
-import type { CallOptions, ToolOptions } from "../options.ts";
+import type { CallOptions, FormerName, ToolOptions } from "../options.ts";
 
 type Former = Pick<Exclude<ToolOptions, string>, "formerly">;
 
@@ -46,11 +47,30 @@ export function checkToolName(field: string, name: unknown): void {
     throw new InvalidOptionError(field, name, `Names that begin with ${ownPrefix} are the journal's own.`);
 }
 
-/** The names that a tool had before. @throws InvalidOptionError */
-export function formerNames(where: string, { formerly = [] }: Former): string[] {
-  const names: unknown[] = Array.isArray(formerly) ? formerly : [formerly];
-  for (const name of names) checkToolName(`${where}.formerly`, name);
-  return names as string[];
+/** What a tool was called before, the oldest last. @throws InvalidOptionError */
+export function formerTools(tool: string, { formerly = [], version }: CallOptions & Former): NamedTool[] {
+  const all: unknown[] = Array.isArray(formerly) ? formerly : [formerly];
+  const field = `tools.${tool}.formerly`;
+  return all.map((given) => {
+    if (typeof given !== "object") {
+      checkToolName(field, given);
+      return { tool: given as string, version: given === tool ? null : (version ?? null) };
+    }
+    checkOptions<Exclude<FormerName, string>>(field, given as Exclude<FormerName, string>, {
+      name: true,
+      version: true,
+    });
+    const { name, version: before } = Object(given) as { name?: unknown; version?: unknown };
+    checkToolName(`${field}.name`, name);
+    checkVersion(field, before);
+    return { tool: name as string, version: (before as string | undefined) ?? null };
+  });
+}
+
+/** @throws InvalidOptionError */
+function checkVersion(where: string, version: unknown): void {
+  if (version !== undefined && typeof version !== "string")
+    throw new InvalidOptionError(`${where}.version`, version, "Pass text.");
 }
 
 /** @throws InvalidOptionError */
@@ -65,8 +85,7 @@ export function checkCallOptions(where: string, options: CallOptions): void {
   const { effects, version, ...functions } = Object(options) as CallOptions;
   if (effects !== undefined && effects !== "none" && effects !== "idempotent" && effects !== "once")
     throw new InvalidOptionError(`${where}.effects`, effects, 'Use "none", "idempotent" or "once".');
-  if (version !== undefined && typeof version !== "string")
-    throw new InvalidOptionError(`${where}.version`, version, "Pass text.");
+  checkVersion(where, version);
   for (const [name, given] of Object.entries(functions))
     if (given !== undefined && typeof given !== "function")
       throw new InvalidOptionError(`${where}.${name}`, given, "Pass a function.");

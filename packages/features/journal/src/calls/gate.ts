@@ -49,7 +49,9 @@ export class Gate {
   ): Promise<Extract<CallOutcome, { kind: "denied" }> | "ask again" | undefined> {
     if (this.#policy === undefined) return undefined;
     const { request, argsText, site } = planned;
-    const { tool, effects, where, argsHash } = request;
+    const { effects, where, argsHash, former } = request;
+    // The policy knows the tool by its present name.
+    const tool = former?.now ?? request.tool;
     const { thread: threadId = this.#log.threadId } = where;
     const args = JSON.parse(argsText) as unknown;
     const call = frozen({ tool, args, effects, threadId, author: site.author, where: { ...where } });

@@ -6,7 +6,11 @@ import { isOfAnotherTask, isSamePlace, stepOf } from "../log/visits.ts";
 
 /** By what else a call may have been recorded: its tool had other names, or another version. */
 export interface FormerCall {
+  /** What the tool is called now. */
+  readonly now: string;
   readonly names: readonly string[];
+  /** As `formerly` of the call's place. */
+  readonly previous?: readonly (readonly Digest[])[] | undefined;
   /** The ids under which a model asked for it. */
   readonly ids: readonly string[];
 }
@@ -16,7 +20,7 @@ export interface CallRequest extends Call {
   /** Ignore records of calls that may run again. */
   readonly fresh?: boolean | undefined;
   readonly former?: FormerCall | undefined;
-  /** Of equal calls without an outcome: whether they are of an earlier turn, as far as somebody looked. */
+  /** Of equal calls without an outcome, or without an answer: whether they are of an earlier turn, as far as somebody looked. */
   readonly earlier?: ReadonlyMap<Digest, boolean> | undefined;
   /** Hashes of the arguments by the journal's other keys, to recognise calls that were made under those. */
   readonly otherHashes?: readonly string[] | undefined;
@@ -69,7 +73,7 @@ export type Resolution =
     }
   /**
    * An equal call without an outcome may be repeated with its own key. `isEarlier`: it is of an earlier turn, so it is repeated first, and
-   * this call is another one; undefined if nobody looked yet.
+   * this call is another one; undefined if nobody looked yet, also for one that happened and wasn't answered.
    */
   | {
       readonly do: "settle";
@@ -108,6 +112,8 @@ export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge
   const other = triedBefore(calls, request, known, state === undefined);
   const run = own ?? { do: "run" as const, attempt: 1, key: undefined, approved: undefined };
   if (other === undefined) return run;
+  if (!isOpen(other) && request.earlier?.has(other.call) !== true)
+    return { do: "settle", state: other, isEarlier: undefined, approved: run.approved };
   // Code repeats a call by its name.
   const isNamedByCode = request.named === true && request.where.toolCallId === undefined;
   if (request.effects !== "idempotent" || !isOpen(other) || lacksResult(other))
@@ -158,7 +164,7 @@ function triedBefore(
 /** The calls that happened under a name that the tool had before, and whose results nobody was given. */
 function formerCalls(
   calls: Calls,
-  { call: own, former, argsHash, otherHashes = [], where }: CallRequest,
+  { call: own, former, argsHash, otherHashes = [], where, earlier }: CallRequest,
 ): CallState[] {
   if (former === undefined || former.ids.length === 0) return [];
   const found: CallState[] = [];
@@ -173,7 +179,7 @@ function formerCalls(
     const returns = visits.filter((visit) => !isSamePlace(visit, state.where));
     if (isUnanswered && returns.every((visit) => isSamePlace(visit, where))) found.push(state);
   }
-  return found.filter(({ call }) => !given.has(call));
+  return found.filter(({ call }) => !given.has(call) && earlier?.get(call) !== true);
 }
 
 function resolveState(calls: Calls, state: CallState, request: CallRequest, known: Knowledge): Resolution {
@@ -223,7 +229,7 @@ export function* openEquals(
   calls: Calls,
   { call: own, tool, argsHash, otherHashes = [], former }: CallRequest,
 ): Generator<CallState> {
-  for (const name of [tool, ...(former?.names ?? [])])
+  for (const name of new Set([tool, ...(former === undefined ? [] : [former.now, ...former.names])]))
     for (const hash of [argsHash, ...otherHashes])
       for (const call of calls.openOf(kindOfCall({ tool: name, argsHash: hash }))) {
         const state = call === own ? undefined : calls.get(call);

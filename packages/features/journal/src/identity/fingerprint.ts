@@ -4,11 +4,15 @@ import { canonical, describing } from "./canonical.ts";
 /** SHA-256 in 64 lower-case hex digits. */
 export type Digest = string;
 
-/** What identifies a call: its content, and the calls before it. */
-export interface CallIdentity {
+/** What a tool is called. */
+export interface NamedTool {
   readonly tool: string;
   /** A version of the tool; null for none. A call of another version isn't the same call. */
   readonly version: string | null;
+}
+
+/** What identifies a call: its content, and the calls before it. */
+export interface CallIdentity extends NamedTool {
   /** The arguments as the caller gave them: JSON, before the tool's schema fills in defaults. */
   readonly args: unknown;
   /** The chain's head before the call; `""` at its root. Calls of one message share it. */
@@ -50,19 +54,20 @@ export function fingerprintOf({ tool, version, args, previous, nth }: CallIdenti
 /**
  * The fingerprints of all calls of one message, in their order. All have the same `previous`: parallel calls have no order, so a model that
  * repeats them in another order finds them again.
+ * @param nameOf what a tool was called at first, so that a chain is the same before and after its tool was renamed
  */
 export function fingerprintsOf(
   calls: readonly RequestedCall[],
   previous: string,
-  versionOf: (tool: string) => string | null,
+  nameOf: (tool: string) => NamedTool,
 ): Digest[] {
   const before = new Map<string, number>();
   return calls.map(({ name, args }) => {
-    const version = versionOf(name);
-    const key = describing([name, version, args]);
+    const { tool, version } = nameOf(name);
+    const key = describing([tool, version, args]);
     const nth = before.get(key) ?? 0;
     before.set(key, nth + 1);
-    return fingerprintOf({ tool: name, version, args, previous, nth });
+    return fingerprintOf({ tool, version, args, previous, nth });
   });
 }
 

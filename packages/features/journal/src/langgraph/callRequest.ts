@@ -26,12 +26,13 @@ export function requestOf(
     ...(toolCallId === undefined ? {} : { toolCallId }),
     ...(task.threadId === undefined || task.threadId === journal ? {} : { thread: task.threadId }),
   };
-  const { previous: plain, nth, isNamed = false, ofMessage } = place;
-  const previous = sealing.known(plain, knownBy);
+  const { previous: plain, nth, isNamed = false, ofMessage, formerly } = place;
+  const known = (digest: string): string => sealing.known(digest, knownBy);
+  const previous = known(plain);
   return {
     call: isNamed
       ? fingerprintOfNamed(previous, nth, 0)
-      : sealing.known(fingerprintOf({ tool, version, args, previous: plain, nth }), knownBy),
+      : known(fingerprintOf({ tool, version, args, previous: plain, nth })),
     tool,
     ...(version === null ? {} : { version }),
     effects,
@@ -42,8 +43,8 @@ export function requestOf(
     otherHashes,
     where,
     knownBy,
-    former,
-    ofMessage: ofMessage && (() => ofMessage().map((each) => sealing.known(each, knownBy))),
+    former: former && { ...former, previous: formerly?.map((each) => each.map(known)) },
+    ofMessage: ofMessage && (() => ofMessage().map(known)),
     ...(task.fresh ? { fresh: true } : {}),
   };
 }

@@ -1,7 +1,14 @@
 import { currentCall, isTaskOfCall } from "../calls/currentCall.ts";
 import { notWired } from "../errors.ts";
 import { canonical } from "../identity/canonical.ts";
-import { digestOf, fingerprintsOf, headAfter, rootOfChain, sha256 } from "../identity/fingerprint.ts";
+import {
+  digestOf,
+  fingerprintsOf,
+  headAfter,
+  rootOfChain,
+  sha256,
+  type NamedTool,
+} from "../identity/fingerprint.ts";
 import type { Task } from "./taskConfig.ts";
 
 /** The key in a graph's state for the position of its chain of calls. `_` hides it from an agent's input and output. */
@@ -42,14 +49,14 @@ export function chainAfter(
   state: unknown,
   message: ModelMessage,
   task: Task,
-  versionOf: (tool: string) => string | null,
+  nameOf: (tool: string) => NamedTool,
 ): ChainState | undefined {
   const calls = message.tool_calls ?? [];
   if (calls.length === 0) return undefined;
   // A node may pass only a part of the state.
   const chain = chainStateIn(state) ?? asChainState(task.channel(chainKey));
-  const previous = chain?.next ?? beginning(task, state, message, versionOf);
-  const fingerprints = fingerprintsOf(calls, previous, versionOf);
+  const previous = chain?.next ?? beginning(task, state, message, nameOf);
+  const fingerprints = fingerprintsOf(calls, previous, nameOf);
   return {
     previous,
     next: headAfter(previous, fingerprints),
@@ -65,15 +72,35 @@ function beginning(
   task: Task,
   state: unknown,
   message: ModelMessage,
-  versionOf: (tool: string) => string | null,
+  nameOf: (tool: string) => NamedTool,
 ): string {
   const messages = messagesOf(state ?? task.input);
   const at = messages.findIndex((other) => isSame(other, message));
   const earlier = at < 0 ? messages : messages.slice(0, at);
-  let head = chainRoot(task, earlier);
+  let head = chainRoot(task, asNamedAtFirst(earlier, nameOf));
   for (const { tool_calls = [] } of modelMessagesOf(earlier))
-    head = headAfter(head, fingerprintsOf(tool_calls, head, versionOf));
+    head = headAfter(head, fingerprintsOf(tool_calls, head, nameOf));
   return head;
+}
+
+/** Messages with the first names of the tools in them. */
+function asNamedAtFirst(messages: readonly unknown[], nameOf: (tool: string) => NamedTool): unknown[] {
+  return messages.map((message) => {
+    const { getType, content, name, tool_calls: calls } = Object(message) as ModelMessage & ToolAnswer;
+    if (typeof getType !== "function") return message;
+    const type = getType.call(message);
+    return {
+      getType: () => type,
+      content,
+      name: type === "tool" && name !== undefined ? nameOf(name).tool : name,
+      tool_calls: calls?.map((each) => ({ name: nameOf(each.name).tool, args: each.args })),
+    };
+  });
+}
+
+interface ToolAnswer {
+  readonly content?: unknown;
+  readonly name?: string | undefined;
 }
 
 function isSame(one: unknown, other: ModelMessage): boolean {
@@ -88,6 +115,11 @@ export interface ChainPlace {
   readonly isNamed?: boolean | undefined;
   /** The `previous` of the equal calls that its message may ask for, if each has its own. */
   readonly ofMessage?: (() => readonly string[]) | undefined;
+  /**
+   * For a named call of a tool with earlier names: what `previous` was under each of these, for this call, and before it for the equal calls
+   * that precede it in its message.
+   */
+  readonly formerly?: readonly (readonly string[])[] | undefined;
 }
 
 /** The place of a call that a message asks for. */
@@ -101,7 +133,11 @@ interface AskedPlace extends ChainPlace {
  * a node or a task asked the model itself.
  * @throws StratigraphError "NOT_WIRED" if the state has no chain with the message
  */
-export function chainPlace(task: Task, tool: string, toolCallId: string | undefined): AskedPlace | undefined {
+export function chainPlace(
+  task: Task,
+  [tool, ...formerly]: readonly [string, ...string[]],
+  toolCallId: string | undefined,
+): AskedPlace | undefined {
   if (toolCallId === undefined) return undefined;
   const messages = modelMessagesOf(task.input);
   const position = messages.findLastIndex((message) => asksFor(message, toolCallId));
@@ -110,7 +146,9 @@ export function chainPlace(task: Task, tool: string, toolCallId: string | undefi
     return inInput?.ids.includes(toolCallId) ? { previous: inInput.previous, nth: 0, calls: 1 } : undefined;
   const calls = messages[position]!.tool_calls!;
   // Some servers give two calls of a message the same id: the second one that is made is taken for the message's second one.
-  const ofId = calls.flatMap(({ id, name }, n) => (id === toolCallId && name === tool ? [n] : []));
+  const ofId = calls.flatMap(({ id, name }, n) =>
+    id === toolCallId && (name === tool || formerly.includes(name)) ? [n] : [],
+  );
   // The tool that the message asks for calls another tool.
   if (ofId.length === 0) return undefined;
   // A node may have got only a part of the state.
@@ -178,16 +216,22 @@ export function unansweredIds(
 
 /**
  * Whether a person said something since the model last asked for the call that it asks for now; undefined if no message shows that it did.
+ * @param formerly the tool's earlier names
  */
-export function isAskedAnew(task: Task, toolCallId: string | undefined): boolean | undefined {
+export function isAskedAnew(
+  task: Task,
+  toolCallId: string | undefined,
+  formerly: readonly string[],
+): boolean | undefined {
   const asking = askingMessage(task, toolCallId) as ModelMessage | undefined;
   const messages = messagesOf(task.input) as readonly ModelMessage[];
   const call = asking?.tool_calls?.find(({ id }) => id === toolCallId);
   if (call === undefined) return undefined;
-  const kind = digestOf([call.name, call.args]);
+  const names = [call.name, ...formerly];
+  const asked = digestOf(call.args);
   const before = messages.slice(0, messages.indexOf(asking!));
   const last = before.findLastIndex(({ tool_calls: calls }) =>
-    calls?.some(({ name, args }) => digestOf([name, args]) === kind),
+    calls?.some(({ name, args }) => names.includes(name) && digestOf(args) === asked),
   );
   return last < 0 ? undefined : before.slice(last).some((message) => message.getType?.() === "human");
 }

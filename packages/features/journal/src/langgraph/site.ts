@@ -19,6 +19,7 @@ export async function siteOf(
   task: Task,
   author: string | undefined,
   toolCallId?: string,
+  formerly: readonly string[] = [],
 ): Promise<CallSite> {
   const place = task.attempt === undefined ? undefined : placeOf(saver, task);
   const common = {
@@ -26,7 +27,8 @@ export async function siteOf(
     author,
     task: task.where.task,
     namespace: task.ownNamespace,
-    isOfLaterTurn: (there: Where) => isOfLaterTurn(saver, task, place, toolCallId, there),
+    isOfLaterTurn: (there: Where) =>
+      isOfLaterTurn(saver, task, place, isAskedAnew(task, toolCallId, formerly), there),
   };
   if (task.attempt === undefined) return common;
   const interrupts = task.canInterrupt ? await loadInterrupts() : undefined;
@@ -76,10 +78,9 @@ async function isOfLaterTurn(
   saver: TierSaver,
   task: Task,
   place: Place | undefined,
-  toolCallId: string | undefined,
+  isAnew: boolean | undefined,
   there: Where,
 ): Promise<boolean> {
-  const isAnew = isAskedAnew(task, toolCallId);
   if (isAnew === true || (await hasInputSince(saver, task, there))) return true;
   // Another run of a subgraph is another round, unless its model was told of the call.
   const isOfRound = there.namespace === task.where.namespace;
