@@ -8,6 +8,8 @@ const runner = "packages/features/journal/src/calls/callRunner.ts";
 const stories = ["packages/features/journal/test/named.test.ts"];
 const months = ["packages/features/journal/test/monthly.test.ts"];
 const renamed = ["packages/features/journal/test/renamed.test.ts"];
+const asIfNot = ["packages/features/journal/test/asIfNotRenamed.test.ts"];
+const formerCall = "packages/features/journal/src/calls/formerCall.ts";
 const equalCalls = ["packages/features/journal/test/equalCalls.test.ts"];
 const deleted = ["packages/features/journal/test/deletedRuns.test.ts"];
 const resolve = "packages/features/journal/src/calls/resolve.ts";
@@ -266,8 +268,8 @@ export const namedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "the receipt of a payment before a rename is given to all later ones",
     file: resolve,
-    find: "return found.filter(({ call }) => !given.has(call));",
-    replace: "return found.filter(() => given !== undefined);",
+    find: "!given.has(call) && ",
+    replace: "",
     tests: renamed,
   },
   {
@@ -284,9 +286,45 @@ export const namedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a call that waits under a tool's earlier name is made again",
     file: resolve,
-    find: "[tool, ...(former?.names ?? [])]",
-    replace: "[tool]",
+    find: "(former === undefined ? [] : [former.now, ...former.names])",
+    replace: "[]",
     tests: renamed,
+  },
+  {
+    id: "fo01",
+    kind: "guard",
+    what: "the receipt of a payment before a rename is given to that of the next turn",
+    file: resolve,
+    find: " && earlier?.get(call) !== true",
+    replace: "",
+    tests: asIfNot,
+  },
+  {
+    id: "fo02",
+    kind: "guard",
+    what: "after a step back, a renamed tool's call is made again",
+    file: formerCall,
+    find: "return found === undefined ? request",
+    replace: "return found !== null ? request",
+    tests: asIfNot,
+  },
+  {
+    id: "fo03",
+    kind: "guard",
+    what: "in a subgraph, a renamed tool's call is made again after a step back",
+    file: formerCall,
+    find: "if (name === undefined) return request;",
+    replace: "if (name !== null) return request;",
+    tests: asIfNot,
+  },
+  {
+    id: "fo04",
+    kind: "guard",
+    what: "after a step back, what follows a renamed tool's call is made again",
+    file: "packages/features/journal/src/callFront.ts",
+    find: "former.at(-1) ?? named",
+    replace: "named",
+    tests: asIfNot,
   },
   {
     id: "jc01",

@@ -83,7 +83,7 @@ export const wiringMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a tool that calls another one twice is given the first receipt for the second payment",
     file: chain,
-    find: "id === toolCallId && name === tool ?",
+    find: "id === toolCallId && (name === tool || formerly.includes(name)) ?",
     replace: "id === toolCallId ?",
     tests: stories,
   },

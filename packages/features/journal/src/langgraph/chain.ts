@@ -1,3 +1,4 @@
+// long file: the chain of a graph's calls, and what its messages say of them
 import { currentCall, isTaskOfCall } from "../calls/currentCall.ts";
 import { notWired } from "../errors.ts";
 import { canonical } from "../identity/canonical.ts";
