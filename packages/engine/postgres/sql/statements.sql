@@ -477,11 +477,15 @@ select at_ms, versions, failed, made_before from :schema.commit_workspace_1($1::
 -- searchItems. $6: a key. $7 and $8: only versions between these. $9: only entries made until then. $10: how many, and $11: how many bytes of
 -- notes and values; the first may have more. found: how many were found, with those that are too many bytes.
 with w as materialized (
-  select w.*, (select l.at from :schema.workspace_log l where l.ws = w.ws and l.version <= $7::bigint order by l.version desc limit 1) as after_at
-    from :schema.workspaces w where name = $1::bytea
+  select w.ws, w.version, w.trimmed, a.version as after_version, a.at as after_at,
+         coalesce((select l.at from :schema.workspace_log l where l.ws = w.ws and l.version = w.version), w.changed_at) as changed_at
+    from :schema.workspaces w
+    left join lateral (
+      select l.version, l.at from :schema.workspace_log l where l.ws = w.ws and l.version <= $7::bigint order by l.version desc limit 1) a on true
+   where w.name = $1::bytea
 )
 select w.version::text as newest, w.trimmed::text, extract(epoch from w.changed_at) * 1000 as changed_ms,
-       extract(epoch from w.after_at) * 1000 as after_ms, e.version::text, path, kind, key, long_key, extract(epoch from at) * 1000 as at_ms, note, value,
+       w.after_version::text, extract(epoch from w.after_at) * 1000 as after_ms, e.version::text, path, kind, key, long_key, extract(epoch from at) * 1000 as at_ms, note, value,
        found::integer
   from w left join (
          select f.*, count(*) over () as found, row_number() over () as place,

@@ -100,5 +100,8 @@ else
     if isFew and state > 1 then state = fromPrefixes() end
   end
 end
+local last = redis.call("ZREVRANGE", log, 0, 0)[1]
+local at = last and versionOf(last) == s.w and string.sub(last, -16, -2) or digits(s.at)
 local read = redis.call("ZREVRANGEBYSCORE", log, digits(after), "-inf", "LIMIT", 0, 1)[1]
-return { state, found, bodies.named, digits(seen), below, digits(s.w), digits(s.t), digits(s.at), read and string.sub(read, -16, -2) or "0" }
+return { state, found, bodies.named, digits(seen), below, digits(s.w), digits(s.t), at, digits(read and versionOf(read) or 0),
+  read and string.sub(read, -16, -2) or "0" }

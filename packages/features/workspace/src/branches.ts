@@ -217,9 +217,9 @@ async function valueOf(parts: Parts, at: ItemAddress, item: StoredItem | undefin
 async function changedSince(parts: Parts, since: number, upTo: number): Promise<ItemAddress[]> {
   const found = new Map<string, ItemAddress>();
   const query = { prefixes: everything, after: since, before: upTo + 1, limit: 500 };
-  for await (const { entries, trimmed, version } of logPages(parts, query)) {
-    if (since < trimmed || since > version) throw versionGone(parts.name, since, trimmed, version);
-    for (const { namespace, key, kind } of entries)
+  for await (const page of logPages(parts, query)) {
+    if (since < page.trimmed || since > page.version) throw versionGone(parts.name, since, page);
+    for (const { namespace, key, kind } of page.entries)
       if (kind !== "message") found.set(JSON.stringify([...namespace, key]), { namespace, key });
   }
   return [...found.values()];

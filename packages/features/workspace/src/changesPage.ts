@@ -2,24 +2,30 @@ import { checkedCount, decodeCursor, encodeCursor } from "@stratigraph/core/inte
 import type { LoggedChange } from "@stratigraph/core/tier";
 import { versionGone } from "./follow.ts";
 import type { Parts } from "./parts.ts";
+import { endOf, isLost, type Place } from "./place.ts";
 import type { Prefixes } from "./workspaceItems.ts";
 
-/** How far a reader of a log came. */
-interface Place {
-  readonly version: number;
-  /** When the newest commit had been made by then, in milliseconds since 1970: an older entry that is newer was made after a restored backup. */
+/** What a cursor says of how far a reader of a log came. */
+interface Kept extends Place {
   readonly atMs: number;
   /** Up to where the log had been trimmed by then. */
   readonly trimmed: number;
+  /** Absent in cursors of older versions: there may be no entry of that version, and the newest one was made until that time. */
+  readonly isEntry?: true;
+}
+
+/** The end of a page. */
+interface PageEnd {
+  readonly version: number;
+  readonly cursor: string;
 }
 
 interface Page {
   readonly entries: readonly LoggedChange[];
-  /** The version up to which the page reaches. */
-  readonly upTo: number;
   readonly more: boolean;
-  /** The end of a page that reaches up to a version. */
-  until(version: number): { readonly version: number; readonly cursor: string };
+  readonly end: PageEnd;
+  /** The end of a page that reaches up to an entry. */
+  until(entry: LoggedChange): PageEnd;
 }
 
 /** Reads a page of a log from a place that its reader kept. @throws StratigraphError "VERSION_GONE"; InvalidOptionError */
@@ -30,31 +36,31 @@ export async function readChanges(
   since: number | undefined,
   limit: number,
 ): Promise<Page> {
-  const place =
+  const kept =
     cursor === undefined
       ? undefined
-      : decodeCursor(cursor, isPlace, "Pass the cursor of the page before, unchanged.");
-  const after = place?.version ?? checkedCount("since", since, 0);
+      : decodeCursor(cursor, isKept, "Pass the cursor of the page before, unchanged.");
+  const place = kept ?? { version: checkedCount("since", since, 0) };
+  const after = place.version;
   const page = await workspaces.log(name, { prefixes, after, limit });
-  const { entries, more, trimmed, version, changedAtMs, afterAtMs } = page;
-  const restored = after > version || afterAtMs > (place?.atMs ?? Infinity);
+  const { entries, more, trimmed, version, afterVersion, afterAtMs } = page;
+  const lost =
+    kept === undefined || kept.isEntry === true
+      ? isLost(place, page)
+      : after > version || afterAtMs > kept.atMs || (after > trimmed && afterVersion === 0);
   // Who began with the first change that was there may go on below the end of an earlier trim, but not of a new one.
-  const known = place === undefined ? since === undefined : place.trimmed === trimmed;
-  if (restored || (after < trimmed && !known)) throw versionGone(name, after, trimmed, version, restored);
-  return {
-    entries,
-    more,
-    upTo: more ? (entries.at(-1)?.version ?? after) : version,
-    until: (upTo) => ({
-      version: upTo,
-      cursor: encodeCursor({ version: upTo, atMs: changedAtMs, trimmed } satisfies Place),
-    }),
-  };
+  const known = kept === undefined ? since === undefined : kept.trimmed === trimmed;
+  if (lost || (after < trimmed && !known)) throw versionGone(name, after, page, lost);
+  const until = (reached: Place): PageEnd => ({
+    version: reached.version,
+    cursor: encodeCursor({
+      ...{ version: reached.version, atMs: reached.atMs!, trimmed, isEntry: true },
+    } satisfies Kept),
+  });
+  return { entries, more, end: until(endOf(page)), until };
 }
 
-function isPlace(found: unknown): found is Place {
-  const place = Object(found) as Partial<Record<keyof Place, unknown>>;
-  return [place.version, place.atMs, place.trimmed].every(
-    (each) => Number.isFinite(each) && Number(each) >= 0,
-  );
+function isKept(found: unknown): found is Kept {
+  const kept = Object(found) as Partial<Record<keyof Kept, unknown>>;
+  return [kept.version, kept.atMs, kept.trimmed].every((each) => Number.isFinite(each) && Number(each) >= 0);
 }

@@ -3,6 +3,7 @@ import { StratigraphError } from "@stratigraph/core";
 import { eitherSignal, sleep } from "@stratigraph/core/internal";
 import type { LoggedChange, WorkspaceState } from "@stratigraph/core/tier";
 import type { Parts } from "./parts.ts";
+import { endOf, isLost, type Place } from "./place.ts";
 import type { Prefixes } from "./workspaceItems.ts";
 
 /** How many entries are read at a time. */
@@ -18,23 +19,21 @@ const pauseMs = { first: 50, longest: 1000, told: 5000, least: 20 };
 const patienceMs = 60_000;
 
 /**
- * The entries of a log after a version, oldest first, and those that come. Looking is what finds them; being told of news only makes it look
+ * The entries of a log after a place, oldest first, and those that come. Looking is what finds them; being told of news only makes it look
  * sooner. Ends when the signal is aborted.
- * @param onReached told of a version up to which all entries were given
+ * @param onReached told of a place up to which all entries were given
  * @throws StratigraphError "VERSION_GONE"; what the storage throws, once it hasn't answered for a minute
  */
 export async function* follow(
   { workspaces, reads, name }: Parts,
   prefixes: Prefixes,
-  since: number,
+  since: Place,
   signal: AbortSignal | undefined,
-  onReached?: (version: number) => Promise<void>,
+  onReached?: (place: Place) => Promise<void>,
 ): AsyncGenerator<LoggedChange> {
   // A hundred agents that end together have one signal.
   if (signal !== undefined) setMaxListeners(0, signal);
-  let after = since;
-  /** When the newest commit had been made as the log was read up to `after`. */
-  let readAtMs = Infinity;
+  let place = since;
   let pause = pauseMs.first;
   let failedAt: number | undefined;
   const isEnded = (): boolean => signal?.aborted === true;
@@ -45,22 +44,19 @@ export async function* follow(
     const news = workspaces.changed?.(name, ends);
     const lookedAt = performance.now();
     try {
-      const { entries, more, version, trimmed, changedAtMs, afterAtMs } = await reads.log({
-        ...{ prefixes, after, limit: page },
-      });
+      const found = await reads.log({ prefixes, after: place.version, limit: page });
+      const { entries, more } = found;
       failedAt = undefined;
-      // Times of commits never go down: an entry up to there that was made later is none of those that were read.
-      const isSetBack = after > version || afterAtMs > readAtMs;
-      if (after < trimmed || isSetBack) throw versionGone(name, after, trimmed, version);
+      const lost = isLost(place, found);
+      if (lost || place.version < found.trimmed) throw versionGone(name, place.version, found, lost);
       for (const entry of entries) {
         yield entry;
         if (ends.aborted) return;
       }
       if (entries.length > 0) pause = pauseMs.first;
-      after = more ? entries.at(-1)!.version : version;
-      readAtMs = changedAtMs;
+      place = endOf(found);
       if (more) continue;
-      await onReached?.(version);
+      await onReached?.(place);
       const long = sleep(news?.ofAllProcesses === true ? pauseMs.told : pause, ends);
       await (news === undefined ? long : Promise.race([long, news.come]));
       const rest = lookedAt + pauseMs.least - performance.now();
@@ -82,13 +78,14 @@ export async function* follow(
 export function versionGone(
   workspace: string,
   since: number,
-  trimmed: number,
-  version: number,
+  { trimmed, version }: WorkspaceState,
   restored = since >= trimmed,
 ): StratigraphError {
   const why = !restored
     ? `its log was trimmed up to ${trimmed}`
-    : `its newest version is ${version}: it was deleted, or its storage was set back`;
+    : since > version
+      ? `its newest version is ${version}: it was deleted, or its storage was set back`
+      : `it has no entry of this version, or another one: it was deleted and begun anew, or its storage was set back`;
   return new StratigraphError(
     "VERSION_GONE",
     `Workspace ${JSON.stringify(workspace)} can't tell what came after version ${since}: ${why}. Read its items as they are, and go on from ` +
@@ -98,6 +95,6 @@ export function versionGone(
 }
 
 /** @throws StratigraphError "VERSION_GONE" if items as they were at a version may be missing */
-export function refuseTrimmed({ name }: Parts, { trimmed, version }: WorkspaceState, since: number): void {
-  if (since < trimmed) throw versionGone(name, since, trimmed, version);
+export function refuseTrimmed({ name }: Parts, state: WorkspaceState, since: number): void {
+  if (since < state.trimmed) throw versionGone(name, since, state);
 }

@@ -3,6 +3,7 @@ import { checkedCount, checkOptions, kindOf, waitMsOf } from "@stratigraph/core/
 import type { ItemAddress, LogPage } from "@stratigraph/core/tier";
 import { isMade } from "./commitQueue.ts";
 import { versionGone } from "./follow.ts";
+import { isLost } from "./place.ts";
 import { putUnlogged, readUnlogged, stateOf, type Parts } from "./parts.ts";
 
 /** Up to which version the log was trimmed, and when that version came to be: its entry may be gone. */
@@ -10,18 +11,27 @@ const trimmedAddress: ItemAddress = { namespace: ["", "trim"], key: "last" };
 
 const newest = { prefixes: [[]], newestFirst: true, limit: 1 };
 
-/** The version that a workspace had at a moment. @throws StratigraphError "VERSION_GONE"; InvalidOptionError */
-export async function versionAt(parts: Parts, moment: number | Date): Promise<number> {
-  const { found, version, trimmed } =
-    moment instanceof Date
-      ? await until(parts, "at", moment.getTime())
-      : { found: checkedCount("at", moment, 0), ...(await stateOf(parts)) };
-  if (found >= trimmed && found <= version) return found;
+/**
+ * The version that a workspace had at a moment.
+ * @param isMark the moment is that of an entry, or 0
+ * @throws StratigraphError "VERSION_GONE"; InvalidOptionError
+ */
+export async function versionAt(parts: Parts, moment: number | Date, isMark: boolean): Promise<number> {
+  let found: number;
+  let state: LogPage;
+  if (moment instanceof Date) ({ found, ...state } = await until(parts, "at", moment.getTime()));
+  else {
+    found = checkedCount("at", moment, 0);
+    state = await stateOf(parts, found);
+  }
+  const { version, trimmed } = state;
+  const lost = isMark && isLost({ version: found }, state);
+  if (found >= trimmed && found <= version && !lost) return found;
   if (moment instanceof Date) {
     const last = await readUnlogged(parts, trimmedAddress);
     if (last?.value["version"] === trimmed && moment.getTime() >= Number(last.value["atMs"])) return trimmed;
   }
-  throw versionGone(parts.name, found, trimmed, version);
+  throw versionGone(parts.name, found, state);
 }
 
 /** Options of {@link Workspace.trim}. */

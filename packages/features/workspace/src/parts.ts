@@ -13,7 +13,6 @@ import type {
   LogPage,
   LogQuery,
   StoredItem,
-  WorkspaceState,
   WorkspaceStorage,
 } from "@stratigraph/core/tier";
 import { noteOf, type Note } from "./author.ts";
@@ -120,9 +119,9 @@ interface Told {
   readonly value: Record<string, unknown> | undefined;
 }
 
-/** The log's newest version, and up to which it was trimmed. */
-export async function stateOf({ workspaces, name }: Parts): Promise<WorkspaceState> {
-  return await workspaces.log(name, { prefixes: [[]], before: 0, limit: 1 });
+/** The state of a log without its entries. @param after as in {@link LogQuery} */
+export async function stateOf({ workspaces, name }: Parts, after = 0): Promise<LogPage> {
+  return await workspaces.log(name, { prefixes: [[]], after, before: 0, limit: 1 });
 }
 
 /** The pages of a log, from the first to the last. */

@@ -6,6 +6,7 @@ import type { Author } from "./author.ts";
 import { follow } from "./follow.ts";
 import { checkedName } from "./names.ts";
 import { logPages, putUnlogged, readUnlogged, stateOf, toldOf, type Parts } from "./parts.ts";
+import { endOf, type Place } from "./place.ts";
 import type { ChangeOptions } from "./changeOptions.ts";
 
 /** A message of a topic or an inbox. */
@@ -67,11 +68,11 @@ export class Topic {
     this.#access.maySubscribe(this.#namespace);
     const offset = new Offset(this.#parts, this.#namespace, checkedName("subscriber", subscriber));
     const since = await this.#since(from, offset);
-    const onReached = async (version: number): Promise<void> => await offset.pass(version);
+    const onReached = async (place: Place): Promise<void> => await offset.pass(place);
     try {
       for await (const entry of follow(this.#parts, [this.#namespace], since, signal, onReached)) {
         offset.given = entry.version;
-        yield { ...(await this.#message(entry)), ack: async () => await offset.advance(entry.version) };
+        yield { ...(await this.#message(entry)), ack: async () => await offset.advance(entry) };
       }
     } catch (error) {
       // What was passed belongs to a log that isn't there any more.
@@ -93,14 +94,14 @@ export class Topic {
       for (const entry of entries) yield await this.#message(entry);
   }
 
-  async #since(from: SubscribeOptions["from"], offset: Offset): Promise<number> {
-    if (typeof from === "number") return checkedCount("from", from, 0);
+  async #since(from: SubscribeOptions["from"], offset: Offset): Promise<Place> {
+    if (typeof from === "number") return { version: checkedCount("from", from, 0) };
     if (from !== undefined && from !== "first" && from !== "next")
       throw new InvalidOptionError("from", kindOf(from), 'Pass "first", "next" or a version.');
     const acknowledged = from === undefined ? await offset.read() : undefined;
     if (acknowledged !== undefined) return acknowledged;
-    const { version, trimmed } = await stateOf(this.#parts);
-    return from === "next" ? version : trimmed;
+    const state = await stateOf(this.#parts);
+    return from === "next" ? endOf(state) : { version: state.trimmed };
   }
 
   async #message(entry: LoggedChange): Promise<Omit<Message, "ack">> {
@@ -119,8 +120,8 @@ class Offset {
   /** The last message that the subscriber was given. */
   given = 0;
   #reached = 0;
-  /** A version up to which there is nothing that it has to acknowledge. */
-  #passed = 0;
+  /** A place up to which there is nothing that it has to acknowledge. */
+  #passed: Place = { version: 0 };
   #storedAt = performance.now();
 
   constructor(parts: Parts, topic: readonly string[], subscriber: string) {
@@ -129,25 +130,27 @@ class Offset {
     this.#at = { namespace: ["", "offsets", room!, name!], key: subscriber };
   }
 
-  async read(): Promise<number | undefined> {
+  async read(): Promise<Place | undefined> {
     const item = await readUnlogged(this.#parts, this.#at);
     if (item === undefined) return undefined;
-    this.#reached = Number(item.value["version"]);
-    return this.#reached;
+    const { version, atMs } = item.value;
+    this.#reached = Number(version);
+    // Older versions didn't store the time.
+    return { version: this.#reached, atMs: atMs === undefined ? undefined : Number(atMs) };
   }
 
   /**
-   * Notes that there is no other message up to a version. If the subscriber is done with all, it needn't begin before: so a log that is
+   * Notes that there is no other message up to a place. If the subscriber is done with all, it needn't begin before: so a log that is
    * trimmed there has lost nothing for it. That is stored now and then.
    */
-  async pass(version: number): Promise<void> {
+  async pass(place: Place): Promise<void> {
     if (this.#reached === 0 || this.given > this.#reached) return;
-    this.#passed = version;
+    this.#passed = place;
     if (performance.now() - this.#storedAt >= storedEveryMs) await this.store();
   }
 
   forget(): void {
-    this.#passed = 0;
+    this.#passed = { version: 0 };
   }
 
   /** Stores what was passed. */
@@ -157,12 +160,13 @@ class Offset {
   }
 
   /** Moves the offset forward, never back. */
-  async advance(version: number): Promise<void> {
+  async advance({ version, atMs }: Place): Promise<void> {
     while (version > this.#reached) {
       const item = await readUnlogged(this.#parts, this.#at);
       const reached = Number(item?.value["version"] ?? 0);
       const isMoved =
-        reached < version && (await putUnlogged(this.#parts, this.#at, { version }, item?.version ?? 0));
+        reached < version &&
+        (await putUnlogged(this.#parts, this.#at, { version, atMs: atMs! }, item?.version ?? 0));
       this.#reached = Math.max(this.#reached, isMoved ? version : reached);
     }
   }

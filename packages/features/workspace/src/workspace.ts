@@ -35,6 +35,7 @@ import { follow, versionGone } from "./follow.ts";
 import { checksOf, heldLocks, withLock, type HeldLock, type Lock, type LockOptions } from "./lock.ts";
 import { logPages, noteIn, otherParts, stateOf, toldOf, valueIn, type Parts } from "./parts.ts";
 import { PastItems } from "./pastItems.ts";
+import { endOf, isLost, type Place } from "./place.ts";
 import { checkedStep, type CheckedStep, type Step } from "./steps.ts";
 import { Topic } from "./topic.ts";
 import type { PutOptions, WorkspaceItem, Written } from "./workspaceItem.ts";
@@ -289,16 +290,17 @@ export class Workspace {
 
   /** All changes and messages so far, oldest first. @throws StratigraphError "VERSION_GONE" */
   async *log({ since, prefix, signal }: LogOptions = {}): AsyncGenerator<WorkspaceEvent> {
-    let after = checkedCount("since", since, 0);
-    const query = { prefixes: this.#logged(prefix), after, limit: page };
-    for await (const { entries, trimmed, version } of logPages(this.#parts, query)) {
-      if (since !== undefined && (after < trimmed || after > version))
-        throw versionGone(this.name, after, trimmed, version);
-      for (const entry of entries) {
+    let place: Place = { version: checkedCount("since", since, 0) };
+    const query = { prefixes: this.#logged(prefix), after: place.version, limit: page };
+    for await (const found of logPages(this.#parts, query)) {
+      const lost = isLost(place, found);
+      if (since !== undefined && (lost || place.version < found.trimmed))
+        throw versionGone(this.name, place.version, found, lost);
+      for (const entry of found.entries) {
         if (signal?.aborted === true) return;
         if (this.#isTold(entry, prefix)) yield await this.#event(entry);
       }
-      after = entries.at(-1)?.version ?? after;
+      place = endOf(found);
     }
   }
 
@@ -320,15 +322,15 @@ export class Workspace {
     const page = await readChanges(this.#parts, this.#logged(prefix), cursor, since, limit);
     const changes: WorkspaceEvent[] = [];
     let bytes = 0;
-    for (const entry of page.entries) {
+    for (const [nth, entry] of page.entries.entries()) {
       if (!this.#isTold(entry, prefix)) continue;
       const event = await this.#event(entry);
       if ("value" in event) bytes += Buffer.byteLength(JSON.stringify(event.value));
       if (bytes > maxBytes && changes.length > 0)
-        return { changes, ...page.until(entry.version - 1), more: true };
+        return { changes, ...page.until(page.entries[nth - 1]!), more: true };
       changes.push(event);
     }
-    return { changes, ...page.until(page.upTo), more: page.more };
+    return { changes, ...page.end, more: page.more };
   }
 
   /**
@@ -338,7 +340,8 @@ export class Workspace {
    */
   async *watch({ since, prefix, signal }: LogOptions = {}): AsyncGenerator<WorkspaceEvent> {
     const prefixes = this.#logged(prefix);
-    const from = since === undefined ? await this.version() : checkedCount("since", since, 0);
+    const from =
+      since === undefined ? endOf(await stateOf(this.#parts)) : { version: checkedCount("since", since, 0) };
     for await (const entry of follow(this.#parts, prefixes, from, signal))
       if (this.#isTold(entry, prefix)) yield await this.#event(entry);
   }
@@ -386,7 +389,8 @@ export class Workspace {
 
   /** The items as they were at a version, a time or a mark of this workspace. @throws StratigraphError "VERSION_GONE" */
   async at(when: number | Date | WorkspaceMark): Promise<PastWorkspace> {
-    const version = await versionAt(this.#parts, this.#momentOf(when));
+    const isMark = typeof when === "object" && !(when instanceof Date);
+    const version = await versionAt(this.#parts, this.#momentOf(when), isMark);
     const past = new PastItems(this.#parts, version, this.#access.read);
     return { version, ...readsOf(this.#storeOver(past)) };
   }

@@ -13,7 +13,7 @@ import { SharedReads } from "../src/sharedReads.ts";
 // How often readers look at a log.
 
 const empty: LogPage = {
-  ...{ version: 0, trimmed: 0, changedAtMs: 0, afterAtMs: 0 },
+  ...{ version: 0, trimmed: 0, changedAtMs: 0, afterVersion: 0, afterAtMs: 0 },
   ...{ entries: [], more: false },
 };
 const never = new Promise<void>(() => undefined);
@@ -37,7 +37,8 @@ function following(news: WorkspaceNews | undefined, log: (query: LogQuery) => Lo
   const ended = (async () => {
     await Promise.resolve();
     const parts = { workspaces, reads: new SharedReads(workspaces as WorkspaceStorage, "w"), name: "w" };
-    for await (const { version } of follow(parts as Parts, [[]], 0, stop.signal)) seen.push(version);
+    for await (const { version } of follow(parts as Parts, [[]], { version: 0 }, stop.signal))
+      seen.push(version);
   })();
   return {
     seen,
@@ -75,7 +76,7 @@ test("however many news there are, each entry comes once, and looks have pauses"
     if (reader.looks() % 2 === 0 && version < 20) version += 2;
     if (after === 20) done!();
     const entries = Array.from({ length: version - after }, (_, n) => entry(after + n + 1));
-    return { ...empty, version, entries };
+    return { ...empty, version, afterVersion: after, entries };
   });
   await all;
   // The pause is 20 ms, and timers may be a little early.

@@ -185,11 +185,14 @@ describe.each(kinds)("news on %s", (kind, { open, logged, orders, cut }) => {
     let left = 6;
     const log = async (): Promise<LogPage> => {
       if ((left -= 1) === 0) others.abort();
-      return { version: 0, trimmed: 0, changedAtMs: 0, afterAtMs: 0, entries: [], more: false };
+      return {
+        ...{ version: 0, trimmed: 0, changedAtMs: 0, afterVersion: 0, afterAtMs: 0 },
+        ...{ entries: [], more: false },
+      };
     };
     const workspaces = { log } as Partial<WorkspaceStorage> as WorkspaceStorage;
     const parts = { workspaces, reads: new SharedReads(workspaces, "idle"), name: "idle" } as Parts;
-    for await (const { key } of follow(parts, [[]], 0, others.signal)) throw new Error(key);
+    for await (const { key } of follow(parts, [[]], { version: 0 }, others.signal)) throw new Error(key);
     const least = (performance.now() - startedAt) / 5000;
     looks.stop();
     expect(looks.count()).toBeGreaterThan(0);

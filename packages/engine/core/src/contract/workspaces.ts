@@ -82,12 +82,17 @@ export interface WorkspaceState {
 
 /** What a tier found of a log. */
 export interface LogPage extends WorkspaceState {
-  /** When the newest commit was made, in milliseconds since 1970; 0 without one. No entry is newer. */
+  /**
+   * When the entry of {@link version} was made, in milliseconds since 1970; of one that a trim removed, when the newest commit was. 0 without
+   * a commit.
+   */
   readonly changedAtMs: number;
   /**
-   * When the newest entry of the log was made whose version isn't larger than {@link LogQuery.after}, whatever its namespace; 0 without one.
-   * Who has read the log up to there, and then saw an older {@link changedAtMs}, knows by it that the log was set back and written anew.
+   * The version of the newest entry of the log that isn't larger than {@link LogQuery.after}, whatever its namespace; 0 without one. Who has
+   * read the log up to an entry, and finds another one there, knows that the log was set back, or is another one.
    */
+  readonly afterVersion: number;
+  /** When that entry was made; 0 without one. */
   readonly afterAtMs: number;
   /** Fewer than the limit if their values are large: then at least one. */
   readonly entries: readonly LoggedChange[];

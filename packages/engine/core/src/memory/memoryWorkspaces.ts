@@ -110,16 +110,20 @@ export class MemoryWorkspaces implements WorkspaceStorage {
 
   async log(name: string, query: LogQuery): Promise<LogPage> {
     return await this.#run("workspaces.log", () => {
-      const { log = [], version = 0, trimmed = 0, atMs: changedAtMs = 0 } = this.#workspaces.get(name) ?? {};
+      const { log = [], version = 0, trimmed = 0, atMs = 0 } = this.#workspaces.get(name) ?? {};
       const { after = 0, before = Infinity, untilMs = Infinity, limit } = query;
       const { isMatch } = matching(query);
       const found = log.filter(
         (entry) => entry.version > after && entry.version < before && entry.atMs <= untilMs && isMatch(entry),
       );
       if (query.newestFirst === true) found.reverse();
-      const afterAtMs = log.findLast((entry) => entry.version <= after)?.atMs ?? 0;
-      const state = { version, trimmed, changedAtMs, afterAtMs };
-      return { ...state, entries: found.slice(0, limit), more: found.length > limit };
+      const newest = log.at(-1);
+      const changedAtMs = newest?.version === version ? newest.atMs : atMs;
+      const read = log.findLast((entry) => entry.version <= after);
+      return {
+        ...{ version, trimmed, changedAtMs, afterVersion: read?.version ?? 0, afterAtMs: read?.atMs ?? 0 },
+        ...{ entries: found.slice(0, limit), more: found.length > limit },
+      };
     });
   }
 

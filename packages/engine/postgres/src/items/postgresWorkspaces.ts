@@ -115,6 +115,7 @@ export class PostgresWorkspaces implements WorkspaceStorage {
       version: Number(rows[0]?.["newest"] ?? 0),
       trimmed: Number(rows[0]?.["trimmed"] ?? 0),
       changedAtMs: Number(rows[0]?.["changed_ms"] ?? 0),
+      afterVersion: Number(rows[0]?.["after_version"] ?? 0),
       afterAtMs: Number(rows[0]?.["after_ms"] ?? 0),
       entries,
       more: found > 0 && (found === limit || found > entries.length),

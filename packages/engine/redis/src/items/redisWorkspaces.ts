@@ -43,6 +43,7 @@ type LogReply = [
   version: Buffer,
   trimmed: Buffer,
   changedAtMs: Buffer,
+  afterVersion: Buffer,
   afterAtMs: Buffer,
 ];
 type EntriesReply = [found: [Buffer, Body][], named: NamedBlobs, trimmed: Buffer];
@@ -102,34 +103,32 @@ export class RedisWorkspaces implements WorkspaceStorage {
     const ranges = ["i", "m"].flatMap((kind) => rangesOf(prefixes, kind));
     const address = key === undefined ? "" : encodeAddress({ namespace: prefixes[0]!, key });
     let { after = 0, before = lastVersion } = query;
-    let state: Pick<LogPage, "version" | "trimmed" | "changedAtMs"> | undefined;
-    let afterAtMs: number | undefined;
+    let state: Omit<LogPage, "entries" | "more"> | undefined;
     const entries: LoggedChange[] = [];
     for (let pages = 1; ; pages += 1) {
       const args: (Bytes | number)[] = [after, Math.min(before, lastVersion), untilMs ?? ""];
       args.push(newestFirst ? 1 : 0, Math.max(1, limit - entries.length), address);
       args.push(prefixes.length, ...prefixes.map(encodeLabels), ...rangeArgs(ranges));
       const { reply, bodies } = await space.read<LogReply>("log", args, (reply) => reply[2]);
-      const [goesOn, found, , seen, below, version, trimmed, changedAtMs, readAtMs] = reply;
-      afterAtMs ??= Number(readAtMs);
+      const [goesOn, found, , seen, below, ...[version, trimmed, changedAtMs, afterVersion, afterAtMs]] =
+        reply;
       for (const [entry, body] of found) entries.push(entryFrom(entry, body, bodies).entry);
-      // What was committed since the first page is on none if the newest come first.
-      const first: number = state?.version ?? Number(version);
-      state = {
-        ...{ version: newestFirst ? first : Number(version), trimmed: Number(trimmed) },
-        changedAtMs: Number(changedAtMs),
+      const now = { version: Number(version), trimmed: Number(trimmed), changedAtMs: Number(changedAtMs) };
+      const first: typeof state = state ?? {
+        ...{ ...now, afterVersion: Number(afterVersion), afterAtMs: Number(afterAtMs) },
       };
-      if (goesOn !== 2 || entries.length >= limit)
-        return { ...state, afterAtMs, entries, more: goesOn !== 0 };
+      // What was committed since the first page is on none if the newest come first.
+      state = newestFirst ? { ...first, trimmed: now.trimmed } : { ...first, ...now };
+      if (goesOn !== 2 || entries.length >= limit) return { ...state, entries, more: goesOn !== 0 };
       if (newestFirst) before = Number(seen);
       else after = Number(seen);
       if (key !== undefined || pages * 1000 < below) continue;
-      const window = { after, before: Math.min(before, first + 1), newestFirst, untilMs };
+      const window = { after, before: Math.min(before, first.version + 1), newestFirst, untilMs };
       const rest = await this.#below(space, ranges, window, limit - entries.length);
       entries.push(...rest.entries);
       // All that was found was removed before it was read.
       if (rest.more && entries.length === 0) continue;
-      return { ...state, ...rest, version: first, afterAtMs, entries };
+      return { ...first, ...rest, entries };
     }
   }
 

@@ -232,7 +232,15 @@ export function testWorkspaceTier(name: string, opening: () => Promise<Workspace
       const before = { after: ws.slice(0, -1), limit: 1 };
       expect(await tier.workspaces.list(before)).not.toEqual([ws]);
       expect(await tier.workspaces.log(ws, { prefixes: all, limit: 1 })).toEqual({
-        ...{ version: 0, trimmed: 0, changedAtMs: 0, afterAtMs: 0, entries: [], more: false },
+        ...{
+          version: 0,
+          trimmed: 0,
+          changedAtMs: 0,
+          afterVersion: 0,
+          afterAtMs: 0,
+          entries: [],
+          more: false,
+        },
       });
       expect(await tier.workspaces.delete(ws, 0)).toBe(false);
       expect(await trim(tier, ws, 5)).toBe(0);
@@ -306,7 +314,7 @@ export function testWorkspaceTier(name: string, opening: () => Promise<Workspace
       expect((await tier.workspaces.log(ws, { prefixes: all, limit: 5, newestFirst: true })).more).toBe(true);
     });
 
-    test("a page of a log says when the newest commit was made, and the newest entry up to where it begins", async () => {
+    test("a page of a log says when its newest entry was made, and which one is the newest up to where it begins", async () => {
       const { tier, other, ws } = await open();
       const made: { readonly version: number; readonly atMs: number }[] = [];
       for (let n = 0; n < 6; n += 1) {
@@ -319,25 +327,33 @@ export function testWorkspaceTier(name: string, opening: () => Promise<Workspace
       }
       const times = async (after: number, query: Partial<LogQuery> = {}) => {
         const page = await tier.workspaces.log(ws, { prefixes: all, limit: 1, after, ...query });
-        return [page.changedAtMs, page.afterAtMs];
+        return [page.changedAtMs, page.afterVersion, page.afterAtMs];
       };
       const newest = made.at(-1)!.atMs;
-      expect(await times(0)).toEqual([newest, 0]);
-      expect(await times(made[0]!.version - 1)).toEqual([newest, 0]);
+      // A commit without an entry.
+      await commit(tier, ws, [put(["a"], "unlogged", "x", { note: undefined })]);
+      expect(await times(0)).toEqual([newest, 0, 0]);
+      expect(await times(made[0]!.version - 1)).toEqual([newest, 0, 0]);
       for (const { version, atMs } of made) {
-        expect(await times(version)).toEqual([newest, atMs]);
-        expect(await times(version, { prefixes: [["a"]], limit: 100 })).toEqual([newest, atMs]);
-        expect(await times(version, { prefixes: [["nothing"]] })).toEqual([newest, atMs]);
-        expect(await times(version, { prefixes: [["a"]], key: "k0" })).toEqual([newest, atMs]);
-        expect(await times(version, { newestFirst: true, before: version })).toEqual([newest, atMs]);
+        expect(await times(version)).toEqual([newest, version, atMs]);
+        expect(await times(version, { prefixes: [["a"]], limit: 100 })).toEqual([...[newest, version, atMs]]);
+        expect(await times(version, { prefixes: [["nothing"]] })).toEqual([newest, version, atMs]);
+        expect(await times(version, { prefixes: [["a"]], key: "k0" })).toEqual([newest, version, atMs]);
+        expect(await times(version, { newestFirst: true, before: version })).toEqual([newest, version, atMs]);
       }
-      expect(await times(Number.MAX_SAFE_INTEGER)).toEqual([newest, newest]);
+      expect(await times(Number.MAX_SAFE_INTEGER)).toEqual([newest, made.at(-1)!.version, newest]);
       await commit(other, ws, [{ namespace: ["a"], key: "k0", note: bytes("gone") }]);
       await trim(tier, ws, made[3]!.version);
       // The entry of made[3] stays: it says what its item is. Before the first that stays, there is none.
       const [first] = await entriesOf(tier, ws);
-      expect((await times(made[3]!.version))[1]).toBe(made[3]!.atMs);
-      expect((await times(first!.version - 1))[1]).toBe(0);
+      expect((await times(made[3]!.version)).slice(1)).toEqual([made[3]!.version, made[3]!.atMs]);
+      expect((await times(first!.version - 1)).slice(1)).toEqual([0, 0]);
+      // The newest entry is a deletion, and goes: of it only the time of the newest commit is known.
+      const last = await commit(tier, ws, [{ namespace: ["b"], key: "k1", note: bytes("gone") }]);
+      await trim(tier, ws, last.versions[0]!);
+      const [changed, version] = await times(last.versions[0]!);
+      expect(changed).toBeGreaterThanOrEqual(last.atMs);
+      expect(version).toBe(made.at(-1)!.version);
     });
 
     test("large values come in pages that are smaller than asked", async () => {
