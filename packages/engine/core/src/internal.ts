@@ -22,6 +22,7 @@ export { taskStates } from "./operations/taskStates.ts";
 export { TierStore } from "./items/tierStore.ts";
 export { ttlOf, type ItemTtl } from "./items/ttl.ts";
 export { isLogged, keepsWorkspaces } from "./contract/workspaces.ts";
+export { endOf, isLost, type LogPlace } from "./contract/logPlace.ts";
 export { News, type NewsWire } from "./contract/news.ts";
 export { configOf, validId } from "./saver/address.ts";
 export { RunsUnderWay } from "./saver/runsUnderWay.ts";

@@ -1,12 +1,18 @@
-import { checkedCount, decodeCursor, encodeCursor } from "@stratigraph/core/internal";
+import {
+  checkedCount,
+  decodeCursor,
+  encodeCursor,
+  endOf,
+  isLost,
+  type LogPlace,
+} from "@stratigraph/core/internal";
 import type { LoggedChange } from "@stratigraph/core/tier";
 import { versionGone } from "./follow.ts";
 import type { Parts } from "./parts.ts";
-import { endOf, isLost, type Place } from "./place.ts";
 import type { Prefixes } from "./workspaceItems.ts";
 
 /** What a cursor says of how far a reader of a log came. */
-interface Kept extends Place {
+interface Kept extends LogPlace {
   readonly atMs: number;
   /** Up to where the log had been trimmed by then. */
   readonly trimmed: number;
@@ -51,7 +57,7 @@ export async function readChanges(
   // Who began with the first change that was there may go on below the end of an earlier trim, but not of a new one.
   const known = kept === undefined ? since === undefined : kept.trimmed === trimmed;
   if (lost || (after < trimmed && !known)) throw versionGone(name, after, page, lost);
-  const until = (reached: Place): PageEnd => ({
+  const until = (reached: LogPlace): PageEnd => ({
     version: reached.version,
     cursor: encodeCursor({
       ...{ version: reached.version, atMs: reached.atMs!, trimmed, isEntry: true },

@@ -1,9 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { StratigraphError } from "@stratigraph/core";
-import { eitherSignal, sleep } from "@stratigraph/core/internal";
+import { eitherSignal, sleep, endOf, isLost, type LogPlace } from "@stratigraph/core/internal";
 import type { LoggedChange, WorkspaceState } from "@stratigraph/core/tier";
 import type { Parts } from "./parts.ts";
-import { endOf, isLost, type Place } from "./place.ts";
 import type { Prefixes } from "./workspaceItems.ts";
 
 /** How many entries are read at a time. */
@@ -27,9 +26,9 @@ const patienceMs = 60_000;
 export async function* follow(
   { workspaces, reads, name }: Parts,
   prefixes: Prefixes,
-  since: Place,
+  since: LogPlace,
   signal: AbortSignal | undefined,
-  onReached?: (place: Place) => Promise<void>,
+  onReached?: (place: LogPlace) => Promise<void>,
 ): AsyncGenerator<LoggedChange> {
   // A hundred agents that end together have one signal.
   if (signal !== undefined) setMaxListeners(0, signal);

@@ -1,9 +1,8 @@
 import { InvalidOptionError, type Duration } from "@stratigraph/core";
-import { checkedCount, checkOptions, kindOf, waitMsOf } from "@stratigraph/core/internal";
+import { checkedCount, checkOptions, kindOf, waitMsOf, isLost } from "@stratigraph/core/internal";
 import type { ItemAddress, LogPage } from "@stratigraph/core/tier";
 import { isMade } from "./commitQueue.ts";
 import { versionGone } from "./follow.ts";
-import { isLost } from "./place.ts";
 import { putUnlogged, readUnlogged, stateOf, type Parts } from "./parts.ts";
 
 /** Up to which version the log was trimmed, and when that version came to be: its entry may be gone. */

@@ -1,4 +1,11 @@
-import { checkedCount, checkOptions, kindOf, type OptionNames } from "@stratigraph/core/internal";
+import {
+  checkedCount,
+  checkOptions,
+  kindOf,
+  type OptionNames,
+  endOf,
+  type LogPlace,
+} from "@stratigraph/core/internal";
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
 import type { LoggedChange } from "@stratigraph/core/tier";
 import type { Access } from "./access.ts";
@@ -6,7 +13,6 @@ import type { Author } from "./author.ts";
 import { follow } from "./follow.ts";
 import { checkedName } from "./names.ts";
 import { logPages, putUnlogged, readUnlogged, stateOf, toldOf, type Parts } from "./parts.ts";
-import { endOf, type Place } from "./place.ts";
 import type { ChangeOptions } from "./changeOptions.ts";
 
 /** A message of a topic or an inbox. */
@@ -68,7 +74,7 @@ export class Topic {
     this.#access.maySubscribe(this.#namespace);
     const offset = new Offset(this.#parts, this.#namespace, checkedName("subscriber", subscriber));
     const since = await this.#since(from, offset);
-    const onReached = async (place: Place): Promise<void> => await offset.pass(place);
+    const onReached = async (place: LogPlace): Promise<void> => await offset.pass(place);
     try {
       for await (const entry of follow(this.#parts, [this.#namespace], since, signal, onReached)) {
         offset.given = entry.version;
@@ -94,7 +100,7 @@ export class Topic {
       for (const entry of entries) yield await this.#message(entry);
   }
 
-  async #since(from: SubscribeOptions["from"], offset: Offset): Promise<Place> {
+  async #since(from: SubscribeOptions["from"], offset: Offset): Promise<LogPlace> {
     if (typeof from === "number") return { version: checkedCount("from", from, 0) };
     if (from !== undefined && from !== "first" && from !== "next")
       throw new InvalidOptionError("from", kindOf(from), 'Pass "first", "next" or a version.');
@@ -121,7 +127,7 @@ class Offset {
   given = 0;
   #reached = 0;
   /** A place up to which there is nothing that it has to acknowledge. */
-  #passed: Place = { version: 0 };
+  #passed: LogPlace = { version: 0 };
   #storedAt = performance.now();
 
   constructor(parts: Parts, topic: readonly string[], subscriber: string) {
@@ -130,7 +136,7 @@ class Offset {
     this.#at = { namespace: ["", "offsets", room!, name!], key: subscriber };
   }
 
-  async read(): Promise<Place | undefined> {
+  async read(): Promise<LogPlace | undefined> {
     const item = await readUnlogged(this.#parts, this.#at);
     if (item === undefined) return undefined;
     const { version, atMs } = item.value;
@@ -143,7 +149,7 @@ class Offset {
    * Notes that there is no other message up to a place. If the subscriber is done with all, it needn't begin before: so a log that is
    * trimmed there has lost nothing for it. That is stored now and then.
    */
-  async pass(place: Place): Promise<void> {
+  async pass(place: LogPlace): Promise<void> {
     if (this.#reached === 0 || this.given > this.#reached) return;
     this.#passed = place;
     if (performance.now() - this.#storedAt >= storedEveryMs) await this.store();
@@ -160,7 +166,7 @@ class Offset {
   }
 
   /** Moves the offset forward, never back. */
-  async advance({ version, atMs }: Place): Promise<void> {
+  async advance({ version, atMs }: LogPlace): Promise<void> {
     while (version > this.#reached) {
       const item = await readUnlogged(this.#parts, this.#at);
       const reached = Number(item?.value["version"] ?? 0);

@@ -10,6 +10,9 @@ import {
   validId,
   TierStore,
   type StoreItems,
+  endOf,
+  isLost,
+  type LogPlace,
 } from "@stratigraph/core/internal";
 import type {
   CommitResult,
@@ -35,7 +38,6 @@ import { follow, versionGone } from "./follow.ts";
 import { checksOf, heldLocks, withLock, type HeldLock, type Lock, type LockOptions } from "./lock.ts";
 import { logPages, noteIn, otherParts, stateOf, toldOf, valueIn, type Parts } from "./parts.ts";
 import { PastItems } from "./pastItems.ts";
-import { endOf, isLost, type Place } from "./place.ts";
 import { checkedStep, type CheckedStep, type Step } from "./steps.ts";
 import { Topic } from "./topic.ts";
 import type { PutOptions, WorkspaceItem, Written } from "./workspaceItem.ts";
@@ -290,7 +292,7 @@ export class Workspace {
 
   /** All changes and messages so far, oldest first. @throws StratigraphError "VERSION_GONE" */
   async *log({ since, prefix, signal }: LogOptions = {}): AsyncGenerator<WorkspaceEvent> {
-    let place: Place = { version: checkedCount("since", since, 0) };
+    let place: LogPlace = { version: checkedCount("since", since, 0) };
     const query = { prefixes: this.#logged(prefix), after: place.version, limit: page };
     for await (const found of logPages(this.#parts, query)) {
       const lost = isLost(place, found);

@@ -141,10 +141,14 @@ async function revisionsOf({ tier }: TierSaver, threads: Iterable<string>): Prom
   return found;
 }
 
-/** Undefined if this thread can't be read, which says nothing about the others. @throws if the storage can't be reached */
+/**
+ * A thread's revision and its head: a storage that was set back counts revisions again. Undefined if this thread can't be read, which says nothing about the others.
+ * @throws if the storage can't be reached
+ */
 async function revisionOf(tier: Tier, threadId: string): Promise<string | undefined> {
   try {
-    return String((await tier.peek({ threadId, namespace: "" })).revision);
+    const { revision, head } = await tier.peek({ threadId, namespace: "" });
+    return [revision, head].join(" ");
   } catch (error) {
     if (StratigraphError.is(error) && !error.retryable && error.code !== "CLOSED") return undefined;
     throw error;

@@ -26,7 +26,8 @@ test("a page gets the revisions of its threads, each write to one, and each chan
   await demoThreads(new TierSaver(served.saver.tier), ["ada"], { turns: 1 });
   const changed = await events.named("revision");
   expect(changed.data).toMatchObject({ thread: "ada" });
-  expect(Number(changed.data["revision"])).toBeGreaterThan(Number(first[0]!.data["revision"]));
+  const revisionOf = ({ data }: typeof changed): number => Number.parseInt(String(data["revision"]), 10);
+  expect(revisionOf(changed)).toBeGreaterThan(revisionOf(first[0]!));
   expect(changed.data).not.toHaveProperty("first");
   expect(await events.named("threads")).toEqual({ event: "threads", data: {} });
   await events.close();

@@ -1,4 +1,4 @@
-import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
+import { InvalidOptionError } from "@stratigraph/core";
 import { encodeCursor } from "@stratigraph/core/internal";
 import type { LoggedChange } from "@stratigraph/core/tier";
 import { z } from "zod";
@@ -10,7 +10,7 @@ import { equalShare } from "../values/cut.ts";
 import { Redaction } from "../values/redaction.ts";
 import { clipped } from "../values/text.ts";
 import { itemNamed, prefixNamed } from "./itemText.ts";
-import { existingWorkspace } from "./openWorkspace.ts";
+import { existingWorkspace, refuseGone } from "./openWorkspace.ts";
 import {
   byText,
   changeOf,
@@ -20,7 +20,7 @@ import {
   whatText,
   type Showing,
 } from "./shownChange.ts";
-import { placeIn, since, workspaceFields } from "./workspaceFields.ts";
+import { logPlace, placeIn, since, workspaceFields } from "./workspaceFields.ts";
 
 /** Shows the log of a workspace, or the history of an item. */
 export const workspaceLog = operation({
@@ -54,23 +54,26 @@ export const workspaceLog = operation({
     if (item !== undefined && prefix !== undefined)
       throw new InvalidOptionError("prefix", prefix, "Leave it out: an item is named.");
     const at = item === undefined ? undefined : itemNamed(item);
-    const place = placeIn(z.object({ version: z.number() }), cursor)?.version;
-    const { saver, storage, version, trimmed } = await existingWorkspace(context, workspace);
-    if (since !== undefined && (since < trimmed || since > version)) {
-      const why = since < trimmed ? `was trimmed up to ${trimmed}` : `ends with version ${version}`;
-      const message = `The log of workspace ${JSON.stringify(workspace)} ${why}, so nobody can tell what came after version ${since}.`;
-      throw new StratigraphError("VERSION_GONE", message, { workspace, since, trimmed, version });
-    }
+    const place = placeIn(logPlace, cursor);
+    const { saver, storage } = await existingWorkspace(context, workspace);
     const page = await storage.log(workspace, {
       prefixes: [at?.namespace ?? prefixNamed(prefix)],
       key: at?.key,
-      ...(since === undefined ? { before: place, newestFirst: true } : { after: place ?? since }),
+      ...(since === undefined
+        ? { before: place?.version, newestFirst: true }
+        : { after: place?.version ?? since }),
       limit,
     });
+    if (since !== undefined && place !== undefined) refuseGone(workspace, place, page);
+    // Whoever looks may name any version, not only that of an entry.
+    else if (since !== undefined) refuseGone(workspace, { version: since }, { ...page, afterVersion: since });
     const showing = { saver, workspace, redaction: new Redaction(context.redact) };
     const items = await changesOf(showing, page.entries, maxBytes);
     const last = page.entries.at(-1);
-    const more = page.more && last !== undefined ? { cursor: encodeCursor({ version: last.version }) } : {};
+    const more =
+      page.more && last !== undefined
+        ? { cursor: encodeCursor({ version: last.version, atMs: last.atMs }) }
+        : {};
     return { workspace, version: page.version, trimmed: page.trimmed, items, ...more };
   },
   *render({ items, trimmed, cursor }) {

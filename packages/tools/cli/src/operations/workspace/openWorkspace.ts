@@ -1,6 +1,6 @@
 import { NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
-import { keepsItems, keepsWorkspaces } from "@stratigraph/core/internal";
-import type { Items, WorkspaceState, WorkspaceStorage } from "@stratigraph/core/tier";
+import { isLost, keepsItems, keepsWorkspaces, type LogPlace } from "@stratigraph/core/internal";
+import type { Items, LogPage, WorkspaceState, WorkspaceStorage } from "@stratigraph/core/tier";
 import { createWorkspace, type Workspace } from "@stratigraph/workspace";
 import type { Context } from "../table/context.ts";
 
@@ -37,4 +37,20 @@ export function workspacesOf({ tier }: TierSaver): Pick<OpenWorkspace, "storage"
     `The storage (${tier.name}) keeps no workspaces. Memory, PostgreSQL, PGlite and Redis do, and stacks with one of these as the warm tier.`,
     { tier: tier.name },
   );
+}
+
+/** @throws StratigraphError "VERSION_GONE" if a page that was read after a place can't tell all that came after it */
+export function refuseGone(workspace: string, place: LogPlace, page: LogPage): void {
+  const { trimmed, version } = page;
+  const since = place.version;
+  const lost = isLost(place, page);
+  if (since >= trimmed && !lost) return;
+  const why =
+    since < trimmed
+      ? `was trimmed up to ${trimmed}`
+      : since > version
+        ? `ends with version ${version}`
+        : "has another entry there, or none: the workspace was deleted and begun anew, or its storage was set back";
+  const message = `The log of workspace ${JSON.stringify(workspace)} ${why}, so nobody can tell what came after version ${since}.`;
+  throw new StratigraphError("VERSION_GONE", message, { workspace, since, trimmed, version, restored: lost });
 }

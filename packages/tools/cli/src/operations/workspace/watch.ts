@@ -6,9 +6,9 @@ import { operation } from "../table/operation.ts";
 import { Redaction } from "../values/redaction.ts";
 import { prefixNamed } from "./itemText.ts";
 import { changesOf } from "./log.ts";
-import { openWorkspace } from "./openWorkspace.ts";
+import { openWorkspace, refuseGone } from "./openWorkspace.ts";
 import { byText, shownChange, valueText, whatText } from "./shownChange.ts";
-import { placeIn, since, workspaceFields } from "./workspaceFields.ts";
+import { logPlace, placeIn, since, workspaceFields } from "./workspaceFields.ts";
 
 /** How many changes a page has at most. */
 const most = 100;
@@ -20,7 +20,7 @@ export const workspaceWatch = operation({
   effect: "read",
   summary: "Show the changes and messages of a workspace as they come, until it is interrupted.",
   args: ["workspace"],
-  examples: ["stratigraph workspace watch trip", "stratigraph workspace watch trip --since 1 --prefix plan"],
+  examples: ["stratigraph workspace watch trip", "stratigraph workspace watch trip --since 0 --prefix plan"],
   endless: true,
   input: z.object({
     workspace: workspaceFields.workspace.describe("The name of a workspace, which may not have begun yet."),
@@ -38,7 +38,8 @@ export const workspaceWatch = operation({
   }),
   async run({ workspace, since, prefix, maxBytes, cursor }, context) {
     const { saver, storage, workspace: opened, version } = await openWorkspace(context, workspace);
-    const after = placeIn(z.object({ version: z.number() }), cursor)?.version ?? since ?? version;
+    const place = placeIn(logPlace, cursor) ?? { version: since ?? version };
+    const after = place.version;
     const labels = prefixNamed(prefix);
     const { signal } = context;
     context.progress({ done: 0, unit: `changes after version ${after}`, at: workspace });
@@ -53,11 +54,12 @@ export const workspaceWatch = operation({
     const page = isEnded
       ? undefined
       : await storage.log(workspace, { prefixes: [labels], after, limit: most });
+    if (page !== undefined) refuseGone(workspace, place, page);
     const showing = { saver, workspace, redaction: new Redaction(context.redact) };
     const items = await changesOf(showing, page?.entries ?? [], maxBytes);
-    const last = items.at(-1)?.version ?? after;
+    const { version: last, atMs } = page?.entries.at(-1) ?? place;
     return {
-      ...{ workspace, version: last, items, cursor: encodeCursor({ version: last }) },
+      ...{ workspace, version: last, items, cursor: encodeCursor({ version: last, atMs }) },
       ...(signal.aborted ? { complete: false as const } : {}),
     };
   },

@@ -30,6 +30,9 @@ export function since(description: string) {
   return z.coerce.number().int().min(0).optional().describe(description);
 }
 
+/** The place in a log where a page ended: an entry. Cursors of older versions don't say when it was made. */
+export const logPlace = z.object({ version: z.number(), atMs: z.number().optional() });
+
 /** The place where a page ended. @throws InvalidOptionError if the cursor isn't one of this operation */
 export function placeIn<T>(place: z.ZodType<T>, cursor: string | undefined): T | undefined {
   if (cursor === undefined) return undefined;

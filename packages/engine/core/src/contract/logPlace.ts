@@ -1,7 +1,7 @@
-import type { LogPage } from "@stratigraph/core/tier";
+import type { LogPage } from "./workspaces.ts";
 
 /** How far a reader of a log came: to an entry. */
-export interface Place {
+export interface LogPlace {
   /** Its version; 0 before the first. */
   readonly version: number;
   /** When it was made, in milliseconds since 1970. Absent: only its version is known. */
@@ -9,7 +9,7 @@ export interface Place {
 }
 
 /** The place of who has read a page, oldest first. */
-export function endOf({ entries, more, version, changedAtMs }: LogPage): Place {
+export function endOf({ entries, more, version, changedAtMs }: LogPage): LogPlace {
   return more ? entries.at(-1)! : { version, atMs: changedAtMs };
 }
 
@@ -18,7 +18,7 @@ export function endOf({ entries, more, version, changedAtMs }: LogPage): Place {
  * another one. Versions may jump then, be given again, or neither. A trim may have removed the entry, too: then nothing newer may be there.
  */
 export function isLost(
-  { version: at, atMs }: Place,
+  { version: at, atMs }: LogPlace,
   { version, trimmed, afterVersion, afterAtMs }: LogPage,
 ): boolean {
   if (at > version) return true;
