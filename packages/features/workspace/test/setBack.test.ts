@@ -1,53 +1,8 @@
-import type { TierSaver } from "@stratigraph/core";
-import { keepsWorkspaces } from "@stratigraph/core/internal";
-import type { WorkspaceStorage } from "@stratigraph/core/tier";
-import { PostgresSaver } from "@stratigraph/postgres";
-import { RedisSaver } from "@stratigraph/redis";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
-import { postgresBackups } from "../../../../test/setBack/postgresBackups.ts";
-import { redisBackups } from "../../../../test/setBack/redisBackups.ts";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createWorkspace, type Workspace } from "../src/index.ts";
+import { holding, storageOf, storages, type SetBackStorage } from "./setBackStorages.ts";
 
 // A backup is restored while readers live on: versions that they have seen are issued again, to other entries.
-
-const closing: (() => unknown)[] = [];
-afterAll(async () => {
-  for (const close of closing.toReversed()) await close();
-});
-
-interface Storage {
-  open(): TierSaver;
-  mark(): Promise<unknown>;
-  setBack(mark: unknown): Promise<void>;
-}
-
-const storages: readonly (readonly [string, () => Promise<Storage>])[] = [
-  [
-    "PostgreSQL",
-    async () => {
-      const { url, drop } = await freshDatabase();
-      closing.push(drop);
-      const open = (): PostgresSaver => {
-        const saver = PostgresSaver.fromConnString(url);
-        closing.push(() => saver.end());
-        return saver;
-      };
-      await open().setup();
-      return { ...postgresBackups(url), open };
-    },
-  ],
-  [
-    "Redis",
-    async () => {
-      const { url, prefix } = await sharedRedis();
-      const client = new Redis(url);
-      closing.push(() => client.disconnect());
-      return { ...redisBackups(client, prefix), open: () => new RedisSaver({ client, prefix }) };
-    },
-  ],
-];
 
 /** Who reads a workspace: one that watches it, one that subscribes to a topic. What they saw, in order; and what ended them. */
 function readers(workspace: Workspace) {
@@ -101,31 +56,6 @@ function readers(workspace: Workspace) {
   };
 }
 
-function storageOf({ tier }: TierSaver): WorkspaceStorage {
-  if (!keepsWorkspaces(tier)) throw new Error("no workspaces");
-  return tier.workspaces;
-}
-
-/** Lets two readers look no more once they have seen all up to a version. */
-function holding(saver: TierSaver, name: string, version: number) {
-  const workspaces = storageOf(saver);
-  const log = workspaces.log.bind(workspaces);
-  let release!: () => void;
-  const released = new Promise<void>((resolve) => (release = resolve));
-  const held = new Promise<void>((resolve) => {
-    let count = 0;
-    workspaces.log = async (workspace, query) => {
-      if (workspace === name && query.after === version) {
-        count += 1;
-        if (count === 2) resolve();
-        await released;
-      }
-      return await log(workspace, query);
-    };
-  });
-  return { held, release };
-}
-
 async function write(workspace: Workspace, name: string, count: number): Promise<void> {
   for (let n = 0; n < count; n += 1) {
     await workspace.put(["a"], `${name} ${n}`, {});
@@ -140,7 +70,7 @@ const gone: unknown = expect.objectContaining({
 });
 
 describe.each(storages)("a workspace on %s is set back", (_, opening) => {
-  let storage: Storage;
+  let storage: SetBackStorage;
   beforeAll(async () => {
     storage = await opening();
   });
@@ -154,7 +84,7 @@ describe.each(storages)("a workspace on %s is set back", (_, opening) => {
       const mark = await storage.mark();
       await write(ws, "lost", 8);
       const version = await ws.version();
-      const { held, release } = holding(reader, name, version);
+      const { held, release } = holding(reader, name, version, 2);
       const reading = readers(createWorkspace(reader, name));
       await held;
       await storage.setBack(mark);
