@@ -78,7 +78,12 @@ async function endOf(ws: Workspace, cursor?: string) {
 /** A watcher that looks no more once it has seen all so far, until it is released. */
 async function heldWatcher(saver: TierSaver, name: string, version: number, since = 0) {
   const { held, release } = holding(saver, name, version, 1);
-  const ended = watched(createWorkspace(saver, name), since, Infinity);
+  const ended = thrownBy(async () => {
+    // What is new ends it if nothing else does.
+    for await (const event of createWorkspace(saver, name).watch({ since }))
+      if (keysOf([event])[0]?.startsWith("new") === true) return keysOf([event]);
+    return undefined;
+  });
   await held;
   return async (): Promise<unknown> => {
     release();

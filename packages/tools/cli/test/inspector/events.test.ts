@@ -5,6 +5,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { waitUntil } from "../../../../../test/servers/process.ts";
 import { demoThreads } from "./support/demoThreads.ts";
 import { serve } from "./support/serve.ts";
+import { setBackTier } from "../../../../../test/setBack/setBackTier.ts";
+import { Watcher, type Listener } from "../../src/serving/watcher.ts";
 import { allRounds } from "../../../../../test/rounds.ts";
 
 function watching(...threads: string[]): string {
@@ -52,6 +54,41 @@ test("if times are kept to the minute, a write to any thread of the newest minut
   expect(await events.named("threads")).toEqual({ event: "threads", data: {} });
   await events.close();
   await served.inspector.close();
+});
+
+test("a thread that is set back between two looks, and has as many revisions again, is reported", async () => {
+  const tier = setBackTier();
+  let look: (() => void) | undefined;
+  const watcher = new Watcher(
+    async () =>
+      await new Promise((resolve) => {
+        look = () => resolve(new TierSaver(tier));
+      }),
+    1,
+  );
+  const told: string[] = [];
+  const listener: Listener = {
+    threads: ["ada"],
+    revision: (_, revision) => void told.push(revision),
+    storage: () => undefined,
+  };
+  watcher.add(listener);
+  const reported = async (count: number): Promise<void> => {
+    await waitUntil("a report", async () => {
+      if (told.length < count) look?.();
+      return told.length === count;
+    });
+  };
+  await demoThreads(new TierSaver(tier), ["ada"], { turns: 1 });
+  const { mark } = tier;
+  await demoThreads(new TierSaver(tier), ["ada"], { turns: 1 });
+  await reported(1);
+  const { revision } = await tier.peek({ threadId: "ada", namespace: "" });
+  await tier.setBack(mark);
+  await demoThreads(new TierSaver(tier), ["ada"], { turns: 1 });
+  expect((await tier.peek({ threadId: "ada", namespace: "" })).revision).toBe(revision);
+  await reported(2);
+  watcher.remove(listener);
 });
 
 test("one look serves all listeners, and without listeners there is none", async () => {

@@ -271,15 +271,21 @@ test("a log that is trimmed while the first sync reads it is read anew", async (
   expect(await itemsOf(ada!.cache)).toEqual(await itemsOf(server));
 });
 
-test.each([1, 30])(
-  "a server that was restored from a backup, and wrote %i more: what it lost is to be decided",
-  async (count) => {
+test.each([
+  [1, 0],
+  [30, 0],
+  // A promoted server skips versions.
+  [1, 32],
+])(
+  "a server that was restored from a backup, and wrote %i more, %i versions skipped: what it lost is to be decided",
+  async (count, skipped) => {
     const { server, caches } = await shared("ada");
     const ada = caches[0]!;
     await put(server, "kept", 1);
     await put(server, "changed", 1);
     // The backup: a storage that only has this.
-    const restored = createWorkspace(new MemorySaver(), "team");
+    const backup = new MemorySaver();
+    const restored = createWorkspace(backup, "team");
     await put(restored, "kept", 1);
     await put(restored, "changed", 1);
     await put(server, "lost", 1);
@@ -290,6 +296,7 @@ test.each([1, 30])(
     // Times of commits, by which the cache knows it, are at least a millisecond apart.
     const synced = Date.now();
     while (Date.now() === synced) await Promise.resolve();
+    for (let n = 0; n < skipped; n += 1) await put(createWorkspace(backup, "others"), "skipped", n);
     for (let n = 0; n < count; n += 1) await put(restored, "new", n);
     const { client } = await memoryClient(restored, "ada");
     for (let n = 0; n < 2; n += 1)

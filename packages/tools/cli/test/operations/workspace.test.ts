@@ -2,6 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver } from "@stratigraph/core";
+import { encodeCursor } from "@stratigraph/core/internal";
+import type { WorkspaceKeeper } from "@stratigraph/core/tier";
 import { createWorkspace, type Workspace } from "@stratigraph/workspace";
 import { createPrompts } from "@stratigraph/workspace/prompts";
 import { expect, test } from "vitest";
@@ -248,6 +250,29 @@ test("watch: what was missed, then what comes; from where it was interrupted it 
   await expect(ran("workspace-watch", { workspace: "trip", since: 999 }, saver)).rejects.toMatchObject({
     code: "VERSION_GONE",
   });
+});
+
+test("a workspace that is deleted and begun anew: who reads it by pages or watches it is told", async () => {
+  const { saver } = await trip();
+  const first = await ran<Output>("workspace-log", { workspace: "trip", since: 0, limit: 2 }, saver);
+  const watched = await ran<Output>("workspace-watch", { workspace: "trip", since: 0 }, saver);
+  const { workspaces } = saver.tier as unknown as WorkspaceKeeper;
+  await workspaces.delete("trip", await createWorkspace(saver, "trip").version());
+  for (let n = 0; n < 9; n += 1) await createWorkspace(saver, "trip").put(["plan"], "anew", { n });
+  const gone: unknown = expect.objectContaining({
+    ...{ code: "VERSION_GONE", message: expect.stringContaining("begun anew") },
+  });
+  const pages = ran("workspace-log", { workspace: "trip", since: 0, cursor: first.output.cursor }, saver);
+  await expect(pages).rejects.toEqual(gone);
+  await expect(
+    ran("workspace-watch", { workspace: "trip", cursor: watched.output.cursor }, saver),
+  ).rejects.toEqual(gone);
+  // Another entry has the version now: its time tells it.
+  const { entries } = await workspaces.log("trip", { prefixes: [[]], limit: 1 });
+  const again = encodeCursor({ version: entries[0]!.version, atMs: entries[0]!.atMs - 1 });
+  await expect(ran("workspace-watch", { workspace: "trip", cursor: again }, saver)).rejects.toEqual(gone);
+  const looked = await ran<Output>("workspace-log", { workspace: "trip", since: 1 }, saver);
+  expect(looked.output.items).toHaveLength(9);
 });
 
 test("locks: who holds what", async () => {
