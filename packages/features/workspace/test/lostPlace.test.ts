@@ -1,3 +1,4 @@
+// long file: each way in which a place is lost, in a short story, on every storage on which it happens
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { decodeCursor, encodeCursor } from "@stratigraph/core/internal";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
