@@ -57,14 +57,18 @@ async function placesOf(ws: Workspace) {
   return {
     version,
     byCursor: async (): Promise<unknown> => await thrownBy(async () => await ws.changes({ cursor })),
-    byVersion: async (): Promise<unknown[]> => [
-      await thrownBy(async () => await ws.changes({ since: version })),
-      await thrownBy(async () => await all(ws.log({ since: version }))),
-      await watched(ws, version, 1),
-      await thrownBy(async () => await ws.topic("t").subscribe("s", { from: version }).next()),
-      await thrownBy(async () => await ws.at(mark)),
-      await thrownBy(async () => await ws.fork("of a lost mark", { at: mark })),
-    ],
+    byVersion: async (): Promise<unknown[]> => {
+      // So that a subscriber who goes on gets something.
+      await ws.topic("t").publish({});
+      return [
+        await thrownBy(async () => await ws.changes({ since: version })),
+        await thrownBy(async () => await all(ws.log({ since: version }))),
+        await watched(ws, version, 1),
+        await thrownBy(async () => await ws.topic("t").subscribe("s", { from: version }).next()),
+        await thrownBy(async () => await ws.at(mark)),
+        await thrownBy(async () => await ws.fork("of a lost mark", { at: mark })),
+      ];
+    },
   };
 }
 
