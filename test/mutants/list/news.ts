@@ -229,7 +229,7 @@ export const newsMutants: readonly Mutant[] = [
     kind: "guard",
     what: "the command line goes on watching after an entry that was lost, if another has its version",
     file: "packages/tools/cli/src/operations/workspace/watch.ts",
-    find: "refuseGone(workspace, place, page);",
+    find: "if (page !== undefined) refuseGone(workspace, place, page);",
     replace: "",
     tests: commandLine,
     name: "begun anew",
