@@ -291,7 +291,7 @@ export const namedMutants: readonly Mutant[] = [
     tests: renamed,
   },
   {
-    id: "fo01",
+    id: "rn01",
     kind: "guard",
     what: "the receipt of a payment before a rename is given to that of the next turn",
     file: resolve,
@@ -300,7 +300,7 @@ export const namedMutants: readonly Mutant[] = [
     tests: asIfNot,
   },
   {
-    id: "fo02",
+    id: "rn02",
     kind: "guard",
     what: "after a step back, a renamed tool's call is made again",
     file: formerCall,
@@ -309,7 +309,7 @@ export const namedMutants: readonly Mutant[] = [
     tests: asIfNot,
   },
   {
-    id: "fo03",
+    id: "rn03",
     kind: "guard",
     what: "in a subgraph, a renamed tool's call is made again after a step back",
     file: formerCall,
@@ -318,7 +318,7 @@ export const namedMutants: readonly Mutant[] = [
     tests: asIfNot,
   },
   {
-    id: "fo04",
+    id: "rn04",
     kind: "guard",
     what: "after a step back, what follows a renamed tool's call is made again",
     file: "packages/features/journal/src/callFront.ts",
