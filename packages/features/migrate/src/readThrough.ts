@@ -1,10 +1,13 @@
 import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
 import { remembering, trace, type ReadThrough, type ReadThroughStorage } from "@stratigraph/core/internal";
-import type { ThreadSource } from "./contract/source.ts";
+import { reservedNamespaces } from "@stratigraph/core/tier";
+import type { SourceThread, ThreadSource } from "./contract/source.ts";
+import { CallsThere } from "./copy/callsLeftOut.ts";
 import { importThread, type ImportedThread } from "./copy/importThread.ts";
 import type { Difference } from "./copy/report.ts";
 import { settled } from "./copy/settled.ts";
 import { threadThere, type ThreadThere } from "./copy/threadThere.ts";
+import { kept } from "./sources/openCalls.ts";
 
 /** Options of {@link readThrough}. */
 export interface ReadThroughOptions {
@@ -80,6 +83,7 @@ class Bringer implements ReadThrough {
     if (thread === undefined) return false;
     try {
       if (await beganAnew(storage.tier, threadId, there)) return false;
+      await this.#refuseLeftOut(storage, thread);
       const verify = this.#options.verify ?? true;
       const how = { verify, takeLacking: false, brought: () => undefined };
       const imported = await settled(this.#source, thread, (one) => importThread(storage, one, how));
@@ -100,6 +104,21 @@ class Bringer implements ReadThrough {
     } finally {
       await thread.close();
     }
+  }
+
+  /** A journal that isn't here is brought at its first use; one that is may have other calls. */
+  async #refuseLeftOut(storage: ReadThroughStorage, { threadId, elsewhere }: SourceThread): Promise<void> {
+    const calls = kept((await elsewhere?.())?.get(threadId));
+    const journals = new Map<string, boolean>();
+    for (const { journal = threadId } of calls) {
+      const at = { threadId: journal, namespace: reservedNamespaces.calls };
+      if (!journals.has(journal)) journals.set(journal, (await storage.tier.peek(at)).head !== undefined);
+    }
+    const here = calls.filter(({ journal = threadId }) => journals.get(journal));
+    const [leftOut] = await new CallsThere(storage).leftOut(threadId, here);
+    if (leftOut === undefined) return;
+    const whatToDo = `Import that journal with importThreads; if it diverged, let the thread go on in ${this.#source.name}.`;
+    throw this.#apart(threadId, leftOut.what, whatToDo);
   }
 
   async #look(threadId: string, heads: string): Promise<void> {
@@ -135,12 +154,15 @@ class Bringer implements ReadThrough {
     return new StratigraphError("OVERLOADED", message, { source, threadId });
   }
 
-  #apart(threadId: string): StratigraphError {
+  #apart(
+    threadId: string,
+    why = "it has calls or events there, and others here, which can't be made one",
+    whatToDo = "Keep those there: delete it here and read it again. Or keep those here: delete it there.",
+  ): StratigraphError {
     const source = this.#source.name;
     const message =
-      `Thread ${JSON.stringify(threadId)} can't be brought from ${source}: it has calls or events there, and others here, which can't be ` +
-      `made one. It isn't served, and nothing was changed. Keep those there: delete it here and read it again. Or keep those here: ` +
-      `delete it there.`;
+      `Thread ${JSON.stringify(threadId)} can't be brought from ${source}: ${why}. It isn't served, and nothing was changed. ` +
+      whatToDo;
     return new StratigraphError("THREAD_EXISTS", message, { source, threadId });
   }
 

@@ -1,6 +1,7 @@
 import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import type { Consumed, RevivedBatch } from "@stratigraph/core/internal";
 import type { ThreadTag } from "@stratigraph/core/tier";
+import type { CallsElsewhere } from "../sources/openCalls.ts";
 
 /** What is about to be copied. Counts may be a moment old. */
 export interface Plan {
@@ -102,8 +103,11 @@ export interface SourceThread {
   readonly newestState?: number | undefined;
   /** The calls of its journal that only the journal keeps from being made again, in words; absent if the source has no journal. */
   readonly openCalls?: readonly string[] | undefined;
-  /** Other threads whose journals have calls of its runs (`configurable.journal`); absent if nobody looked. */
-  readonly journals?: readonly string[] | undefined;
+  /**
+   * The calls that are in other journals than those of the threads whose runs made them (`configurable.journal`): those of its runs; if all
+   * threads are read, those in its journal. Absent if the source has no journals.
+   */
+  elsewhere?(): Promise<CallsElsewhere>;
   /** The checkpoints, in the order of the outline, one at a time. */
   checkpoints(): AsyncIterable<SourceCheckpoint>;
   /**

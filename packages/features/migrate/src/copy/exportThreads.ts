@@ -2,10 +2,10 @@ import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import { checkOptions } from "@stratigraph/core/internal";
 import type { ThreadTarget } from "../contract/target.ts";
 import { checkSaver, checkTarget } from "./checkArguments.ts";
-import { callsElsewhere } from "../sources/openCalls.ts";
+import { callsIn } from "./callsLeftOut.ts";
+import { callsElsewhere, kept } from "../sources/openCalls.ts";
 import { tierSource } from "../sources/tierSource.ts";
 import { copyNames } from "./importThreads.ts";
-import { journalsLeftOut } from "./journalsLeftOut.ts";
 import { onlyHead, ownThreads } from "./ownThreads.ts";
 import { isOfOneThread } from "./isOfOneThread.ts";
 import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
@@ -31,9 +31,11 @@ export async function exportThreads(
       after,
       `Leave out this cursor: ${target.name} is written as a whole, and would lack the threads before.`,
     );
-  const source = tierSource(saver, await callsElsewhere(saver));
+  const elsewhere = await callsElsewhere(saver);
+  const source = tierSource(saver, elsewhere);
   const tally = new Tally(await source.plan(), options);
   const wanted = await ownThreads(saver.tier, { threadIds, after });
+  const whole = new Set<string>();
   const exportThread = async (threadId: string): Promise<void> => {
     const thread = await source.thread!(threadId);
     if (thread === undefined) {
@@ -46,7 +48,7 @@ export async function exportThreads(
     try {
       const written = await target.write(thread, { verify, wrote: () => tally.checkpoint(threadId) });
       tally.differs(written.differences.map((what) => ({ threadId, what })));
-      tally.differs(await journalsLeftOut(thread, threadIds));
+      if (written.differences.length === 0) whole.add(threadId);
       tally.notHeld(threadId, written.notHeld ?? []);
       tally.end(threadId, written);
     } finally {
@@ -63,6 +65,10 @@ export async function exportThreads(
     const isLast = n === wanted.length - 1;
     if (signal?.aborted === true && !isLast) return target.resumable ? tally.report(false) : tally.nothing();
   }
+  for (const threadId of whole)
+    for (const journal of new Set(kept(elsewhere.get(threadId)).map((state) => state.journal!)))
+      // An earlier call may have exported those before its cursor.
+      if (!whole.has(journal) && after === undefined) tally.differs([callsIn(threadId, journal)]);
   await target.finish();
   return tally.report(true);
 }

@@ -1,9 +1,10 @@
 import type { TierSaver } from "@stratigraph/core";
 import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
 import type { ThreadSource } from "../contract/source.ts";
+import { addTo, type CallsOfThread } from "../sources/openCalls.ts";
+import { CallsThere } from "./callsLeftOut.ts";
 import { checkSaver, checkSource } from "./checkArguments.ts";
 import { importThread, type ImportedThread } from "./importThread.ts";
-import { journalsLeftOut } from "./journalsLeftOut.ts";
 import { isOfOneThread } from "./isOfOneThread.ts";
 import { Tally, type CopyOptions, type CopyReport, type Difference } from "./report.ts";
 import { settled } from "./settled.ts";
@@ -35,10 +36,13 @@ export async function importThreads(
   const { verify = true, signal, threadIds, after } = options;
   const tally = new Tally(await source.plan(), options);
   const left = new Set(threadIds);
+  const elsewhere = new Map<string, CallsOfThread>();
+  let isAborted = false;
   for await (const thread of source.threads({ threadIds, after })) {
     const { threadId } = thread;
     left.delete(threadId);
     tally.begin(threadId);
+    addTo(elsewhere, await thread.elsewhere?.());
     try {
       tally.mixedUp(thread.mixedUp);
       const brought = () => tally.checkpoint(threadId);
@@ -49,18 +53,20 @@ export async function importThreads(
       else tally.end(threadId, done);
       tally.differs(done.differences);
       tally.differs(toldOf(threadId, done));
-      tally.differs(await journalsLeftOut(thread, threadIds, saver.tier));
     } catch (error) {
       if (!isOfOneThread(error)) throw error;
       tally.failed(threadId, error);
     } finally {
       await thread.close();
     }
-    if (signal?.aborted === true) return tally.report(false);
+    isAborted = signal?.aborted === true;
+    if (isAborted) break;
   }
+  const there = new CallsThere(saver);
+  for (const [threadId, calls] of elsewhere) tally.differs(await there.leftOut(threadId, calls));
   // An earlier call may have told of those before its cursor.
-  if (after === undefined) for (const threadId of left) tally.missing(threadId);
-  return tally.report(true);
+  if (after === undefined && !isAborted) for (const threadId of left) tally.missing(threadId);
+  return tally.report(!isAborted);
 }
 
 /** Why a thread differs from the source, if no difference of a checkpoint says it. */

@@ -49,6 +49,9 @@ interface MoveThreadOptions {
 /** What was added to a thread that the target doesn't have. */
 const nothing: WentOn = { source: true, target: false };
 
+/** The difference of a thread that was copied, and then not deleted in the source. */
+export const changedSince = "it was written to before it could be deleted; repeat the move";
+
 /** How many times a copy is tried at most, if the thread is written to meanwhile. */
 const mostTries = 3;
 
@@ -113,8 +116,7 @@ export async function moveThread(
     if (copy !== undefined)
       differences.push(...(await verify(to, threadId, reading, { copied: copy, wentOn: since.target })));
     if (options.deletes === undefined || differences.length > 0) return { ...done, differences };
-    if (!(await options.deletes.deleteUnchanged(threadId, revision)))
-      differences.push(told("it was written to before it could be deleted; repeat the move"));
+    if (!(await options.deletes.deleteUnchanged(threadId, revision))) differences.push(told(changedSince));
     return { ...done, differences };
   }
 }

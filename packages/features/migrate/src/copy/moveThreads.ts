@@ -3,10 +3,10 @@ import { checkOptions, deletesUnchanged, type OptionNames } from "@stratigraph/c
 import type { UnchangedDeleter } from "@stratigraph/core/tier";
 import { checkSaver } from "./checkArguments.ts";
 import { copyNames } from "./importThreads.ts";
-import { callsElsewhere, journalsOf } from "../sources/openCalls.ts";
-import { journalsLeftOut } from "./journalsLeftOut.ts";
+import { callsElsewhere, kept } from "../sources/openCalls.ts";
+import { CallsThere } from "./callsLeftOut.ts";
 import { ownThreads } from "./ownThreads.ts";
-import { moveThread } from "./moveThread.ts";
+import { changedSince, moveThread } from "./moveThread.ts";
 import { isInOnePlace } from "./oneStorage.ts";
 import { isOfOneThread } from "./isOfOneThread.ts";
 import { threadThere } from "./threadThere.ts";
@@ -45,17 +45,22 @@ export async function moveThreads(
     );
   const deletes = source === "delete" ? deleterOf(from, to) : undefined;
   const wanted = await ownThreads(from.tier, { threadIds, after });
-  // Only a selection leaves journals out.
-  const elsewhere = threadIds === undefined ? undefined : await callsElsewhere(from);
+  const isAsked = threadIds !== undefined || deletes !== undefined;
+  let elsewhere = isAsked ? await callsElsewhere(from) : undefined;
+  /** The revisions of copied threads that are deleted once their calls arrived, too. */
+  const waiting = new Map<string, number>();
+  const waits: UnchangedDeleter = {
+    deleteUnchanged: async (threadId, revision) => waiting.set(threadId, revision).size > 0,
+  };
   const tally = new Tally({ threads: wanted.length }, options);
+  let [isWhole, isAborted] = [true, false];
   for (const threadId of wanted) {
     tally.begin(threadId);
     try {
-      const journals = journalsOf(elsewhere?.get(threadId));
-      const leftOut = await journalsLeftOut({ threadId, journals }, threadIds, to.tier);
+      const isAlone = kept(elsewhere?.get(threadId)).length === 0;
       const done = await moveThread(from, to, threadId, {
         verify,
-        deletes: leftOut.length === 0 ? deletes : undefined,
+        deletes: isAlone || deletes === undefined ? deletes : waits,
       });
       // One that the target has was moved by an earlier call.
       const isMissing =
@@ -65,14 +70,29 @@ export async function moveThreads(
       if (isMissing) tally.missing(threadId);
       else if (done.diverged) tally.diverged(threadId);
       else tally.end(threadId, done);
-      tally.differs([...leftOut, ...done.differences]);
+      tally.differs(done.differences);
+      isWhole &&= !done.diverged && done.differences.length === 0;
     } catch (error) {
       if (!isOfOneThread(error)) throw error;
       tally.failed(threadId, error);
+      isWhole = false;
     }
-    if (signal?.aborted === true) return tally.report(false);
+    isAborted = signal?.aborted === true;
+    if (isAborted) break;
   }
-  return tally.report(true);
+  // If all threads arrived, so did all journals.
+  if (!isWhole) elsewhere ??= await callsElsewhere(from);
+  const there = new CallsThere(to);
+  for (const [threadId, calls] of elsewhere ?? []) {
+    if (threadIds?.includes(threadId) === false) continue;
+    const leftOut = await there.leftOut(threadId, calls);
+    tally.differs(leftOut);
+    const revision = waiting.get(threadId);
+    if (revision === undefined || leftOut.length > 0) continue;
+    if ((await deletes?.deleteUnchanged(threadId, revision)) === false)
+      tally.differs([{ threadId, what: changedSince }]);
+  }
+  return tally.report(!isAborted);
 }
 
 /**

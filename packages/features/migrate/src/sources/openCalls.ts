@@ -1,11 +1,16 @@
+import { isDeepStrictEqual } from "node:util";
 import type { TierSaver } from "@stratigraph/core";
 import { callsElsewhereTerm, statusAt } from "@stratigraph/core/internal";
 import { reservedNamespaces, type CheckpointRecord } from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
 import type { OutlineEntry } from "../contract/source.ts";
 
+type Storage = Pick<TierSaver, "tier" | "coder">;
+
 /** The parts of a journal's entry that are looked at; docs/format.md names its records. */
 interface Entry {
+  /** The id of its record. */
+  readonly record: string;
   readonly seq: number;
   readonly event: {
     readonly type: string;
@@ -32,6 +37,8 @@ interface State {
   readonly effects?: string | undefined;
   readonly where?: Where | undefined;
   readonly status: string;
+  /** The id of the record that says so; absent once its entries were cut off. */
+  readonly record?: string | undefined;
   /** The thread whose journal has it, if that isn't the thread whose run made it. */
   readonly journal?: string | undefined;
 }
@@ -50,22 +57,26 @@ export async function callsElsewhere(saver: TierSaver): Promise<CallsElsewhere> 
   for await (const { record } of saver.tier.list({ namespace, terms, recordsOnly: true }))
     journals.add(record.threadId);
   const found = new Map<string, State[]>();
-  for (const journal of journals) {
-    const calls = new OpenCalls(saver, journal);
-    for await (const { record } of saver.tier.list({ threadId: journal, namespace, recordsOnly: true }))
-      await calls.add(record);
-    for (const state of calls.states()) {
-      const thread = state.where?.thread ?? journal;
-      if (thread !== journal) found.set(thread, [...(found.get(thread) ?? []), { ...state, journal }]);
-    }
-  }
+  for (const journal of journals) addTo(found, (await readCalls(saver, journal)).ofOthers());
   return found;
 }
 
-/** The threads whose journals keep calls from being made again, or asked about by nobody. */
-export function journalsOf(calls: CallsOfThread = []): readonly string[] {
-  const kept = calls.filter(({ status }) => ["claimed", "unknown", "succeeded"].includes(status));
-  return [...new Set(kept.flatMap(({ journal }) => journal ?? []))];
+/** Adds calls to others, by the thread whose run made them. */
+export function addTo(found: Map<string, CallsOfThread>, more: CallsElsewhere = new Map()): void {
+  for (const [thread, calls] of more) found.set(thread, [...(found.get(thread) ?? []), ...calls]);
+}
+
+/** Reads a journal. */
+export async function readCalls(saver: Storage, threadId: string): Promise<OpenCalls> {
+  const calls = new OpenCalls(saver, threadId);
+  const query = { threadId, namespace: reservedNamespaces.calls, recordsOnly: true };
+  for await (const { record } of saver.tier.list(query)) await calls.add(record);
+  return calls;
+}
+
+/** The calls that their journal keeps from being made again, or asked about by nobody. */
+export function kept(calls: CallsOfThread = []): CallsOfThread {
+  return calls.filter(({ status }) => ["claimed", "unknown", "succeeded"].includes(status));
 }
 
 /** What an event makes of its call; events that aren't named change nothing. */
@@ -84,7 +95,7 @@ const statusAfter: Readonly<Record<string, string>> = {
  * isn't known, and those that succeeded in a step that hasn't ended.
  */
 export class OpenCalls {
-  readonly #saver: TierSaver;
+  readonly #saver: Storage;
   readonly #threadId: string;
   readonly #entries: Entry[] = [];
   /** States of calls whose entries were cut off. */
@@ -92,7 +103,7 @@ export class OpenCalls {
   /** Tasks that wrote their output, by checkpoint. */
   readonly #ended = new Map<string, ReadonlySet<string>>();
 
-  constructor(saver: TierSaver, threadId: string) {
+  constructor(saver: Storage, threadId: string) {
     this.#saver = saver;
     this.#threadId = threadId;
   }
@@ -102,7 +113,8 @@ export class OpenCalls {
     const { tier, coder } = this.#saver;
     try {
       const body = await coder.decodeBody(record);
-      const entry = (await coder.metadata(record, body)) as unknown as Entry;
+      const metadata = (await coder.metadata(record, body)) as unknown as Omit<Entry, "record">;
+      const entry = { ...metadata, record: record.checkpointId };
       this.#entries.push(entry);
       if (entry.event.type !== "cut") return;
       const { checkpoint } = await tier.read({ ...record, threadId: this.#threadId });
@@ -128,25 +140,46 @@ export class OpenCalls {
   /** What is known of the calls. */
   states(): readonly State[] {
     const calls = new Map(this.#cut.map((state) => [state.call, state]));
-    for (const { event } of this.#entries.sort((a, b) => a.seq - b.seq)) {
+    for (const { event, record } of this.#entries.sort((a, b) => a.seq - b.seq)) {
       const { type, call, happened } = event;
       if (call === undefined) continue;
       const status = type === "resolved" ? (happened === true ? "succeeded" : "failed") : statusAfter[type];
       if (status === undefined) continue;
       const { tool, effects, where } = { ...calls.get(call), ...event };
-      calls.set(call, { call, tool, effects, where, status });
+      calls.set(call, { call, tool, effects, where, status, record });
     }
     return [...calls.values()];
   }
 
+  /** The calls that runs of other threads made. */
+  ofOthers(): CallsElsewhere {
+    const found = new Map<string, State[]>();
+    const journal = this.#threadId;
+    for (const state of this.states()) {
+      const thread = state.where?.thread ?? journal;
+      if (thread !== journal) addTo(found, new Map([[thread, [{ ...state, journal }]]]));
+    }
+    return found;
+  }
+
+  /** Whether a call that another storage has in its journal is in this one: this one may have gone on since. */
+  has({ call, status, where, record }: State): boolean {
+    if (record !== undefined && this.#entries.some((entry) => entry.record === record)) return true;
+    // Calls of two threads may have one name, each in its own journal.
+    return this.states().some((it) =>
+      isDeepStrictEqual([it.call, it.status, it.where], [call, status, where]),
+    );
+  }
+
   /** The calls, in words. @param elsewhere those of the thread that are in other journals */
   async told(
+    saver: TierSaver,
     heads: ReadonlyMap<string, string>,
     elsewhere: readonly State[] = [],
   ): Promise<readonly string[]> {
     const states = [...this.states(), ...elsewhere];
     const isMade = states.some(({ status }) => status === "succeeded");
-    const due = isMade ? await this.#due(heads.get("")) : [];
+    const due = isMade ? await this.#due(saver, heads.get("")) : [];
     return states.flatMap((state) => {
       const place = state.journal === undefined ? "" : ` in the journal of ${JSON.stringify(state.journal)}`;
       const named = `${JSON.stringify(state.tool ?? "?")} (${state.call.slice(0, 12)})${place}`;
@@ -159,14 +192,14 @@ export class OpenCalls {
   }
 
   /** The root checkpoints whose tasks are due: the head, and those of which edits made it. None if nothing is due. */
-  async #due(head: string | undefined): Promise<readonly string[]> {
+  async #due(saver: TierSaver, head: string | undefined): Promise<readonly string[]> {
     if (head === undefined) return [];
-    const { tier, coder } = this.#saver;
+    const { tier, coder } = saver;
     const due = [head];
     try {
       if ((await statusAt(tier, coder, this.#threadId, head)) === "idle") return [];
       const configurable = { thread_id: this.#threadId, checkpoint_ns: "", checkpoint_id: head };
-      for await (const { parentId, ends } of this.#saver.lineage({ configurable })) {
+      for await (const { parentId, ends } of saver.lineage({ configurable })) {
         if (parentId === undefined || (await ends()) !== undefined) return due;
         due.push(parentId);
       }

@@ -25,13 +25,7 @@ import type {
   SourceSelection,
   ThreadSource,
 } from "../contract/source.ts";
-import {
-  callsElsewhere,
-  journalsOf,
-  OpenCalls,
-  type CallsElsewhere,
-  type CallsOfThread,
-} from "./openCalls.ts";
+import { callsElsewhere, OpenCalls, type CallsElsewhere } from "./openCalls.ts";
 
 /** How many times a thread's outline is read at most, if the thread is written to meanwhile. */
 const mostTries = 5;
@@ -58,8 +52,8 @@ async function planOf({ tier }: TierSaver): Promise<Plan> {
 }
 
 async function* threadsOf(saver: TierSaver, selection?: SourceSelection): AsyncGenerator<SourceThread> {
-  // Only a selection leaves journals out.
-  const elsewhere = selection?.threadIds === undefined ? undefined : await callsElsewhere(saver);
+  // Who reads all threads, reads all journals.
+  const elsewhere = selection?.threadIds === undefined ? "own" : await callsElsewhere(saver);
   for (const threadId of await ownThreads(saver.tier, selection)) {
     const thread = await threadOf(saver, threadId, elsewhere).catch((error: unknown) =>
       unread(threadId, error),
@@ -80,18 +74,22 @@ function unread(threadId: string, error: unknown): SourceThread {
 async function threadOf(
   saver: TierSaver,
   threadId: string,
-  elsewhere?: CallsElsewhere,
+  others?: CallsElsewhere | "own",
 ): Promise<SourceThread | undefined> {
   const { tier } = saver;
   for (let tries = 1; ; tries += 1) {
     const revision = await revisionOf(tier, threadId);
     await refusePart(tier, { threadId });
-    const found = await outlineOf(saver, threadId, elsewhere?.get(threadId));
+    const found = await outlineOf(saver, threadId, others === "own" ? undefined : others);
     if (found === undefined) return undefined;
     const tags = await tagsOf(saver, threadId);
     const isUnchanged = async () => (await revisionOf(tier, threadId)) === revision;
     if (tries < mostTries && !(await isUnchanged())) continue;
-    const { outline, heads, children, ...told } = found;
+    const { outline, heads, children, calls, ...told } = found;
+    const elsewhere = async () =>
+      others === "own"
+        ? calls.ofOthers()
+        : new Map([[threadId, (others ?? (await callsElsewhere(saver))).get(threadId) ?? []]]);
     const root = { threadId, namespace: "" };
     if (!heads.has("") && (await tier.peek(root)).headless === true) throw headlessError(root);
     // An import under way, whose heads come last.
@@ -103,6 +101,7 @@ async function threadOf(
       mixedUp: [],
       tags,
       ...told,
+      elsewhere,
       checkpoints: () => checkpointsOf(saver, threadId, outline, children),
       isUnchanged,
       close: async () => undefined,
@@ -111,7 +110,7 @@ async function threadOf(
 }
 
 /** What is read of a thread before its values. */
-async function outlineOf(saver: TierSaver, threadId: string, elsewhere?: CallsOfThread) {
+async function outlineOf(saver: TierSaver, threadId: string, others?: CallsElsewhere) {
   const entries: OutlineEntry[] = [];
   const heads = new Map<string, string>();
   const made = new Map<string, Consumed>();
@@ -134,8 +133,8 @@ async function outlineOf(saver: TierSaver, threadId: string, elsewhere?: CallsOf
   // The listing is newest first, with the namespaces mixed.
   const outline = parentsFirst(entries.reverse().toSorted(byNamespace));
   const children = childrenOnLine(outline, heads, made);
-  const openCalls = await calls.told(heads, elsewhere);
-  return { outline, heads, openCalls, journals: journalsOf(elsewhere), newestState, children };
+  const openCalls = await calls.told(saver, heads, others?.get(threadId));
+  return { outline, heads, openCalls, calls, newestState, children };
 }
 
 function marksOf(batches: readonly StoredWriteBatch[]): readonly StoredWriteBatch[] {

@@ -1,0 +1,209 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Annotation, START, StateGraph } from "@langchain/langgraph";
+import { MemorySaver, type MemoryTier, type TierSaver } from "@stratigraph/core";
+import {
+  exportThreads,
+  importThreads,
+  moveThreads,
+  openTarget,
+  readThrough,
+  saverSource,
+  type CopyReport,
+} from "@stratigraph/migrate";
+import { describe, expect, it, onTestFinished, test } from "vitest";
+import { createJournal } from "../src/index.ts";
+
+// A thread whose calls are in the journal of another thread ("team") arrives with these calls, or its source keeps it and is told.
+
+const on = (thread_id: string) => ({ configurable: { thread_id, journal: "team" } });
+const told = [{ threadId: "bob", what: expect.stringContaining('the journal of "team"') as string }];
+
+/** Pays once by the team's journal. Returns who paid in this storage. */
+async function pays(
+  saver: TierSaver,
+  threadId: string,
+  dies = false,
+  input: object | null = { amount: threadId },
+) {
+  const paid: string[] = [];
+  const journal = createJournal(saver);
+  const graph = new StateGraph(
+    Annotation.Root({ amount: Annotation<string>(), receipt: Annotation<string>() }),
+  )
+    .addNode("pays", async ({ amount }, config) => {
+      const call = { id: "rent", args: { amount }, tool: "pay", effects: "once" as const };
+      const receipt = await journal.run(config, call, () => `receipt ${paid.push(threadId)}`);
+      if (dies) throw new Error("died");
+      return { receipt };
+    })
+    .addEdge(START, "pays")
+    .compile({ checkpointer: saver });
+  try {
+    await graph.invoke(input, on(threadId));
+  } catch (error) {
+    if (!dies) throw error;
+  } finally {
+    await journal.end();
+  }
+  return paid;
+}
+
+/** Bob, who died after he paid, in a storage of his own. */
+async function bob(): Promise<MemorySaver> {
+  const from = new MemorySaver();
+  await pays(from, "bob", true);
+  return from;
+}
+
+/** A storage whose own team has paid for eve, whose call has the name of bob's by default. */
+async function eves(amount = "bob"): Promise<MemorySaver> {
+  const to = new MemorySaver();
+  await pays(to, "eve", false, { amount });
+  return to;
+}
+
+const selections = { "bob alone": ["bob"], "bob and the journal": ["bob", "team"], "all of them": undefined };
+
+describe.each(Object.entries(selections))(
+  "the own journal of the target isn't the source's: %s",
+  (_, threadIds) => {
+    it("a move says so, and the source keeps the thread", async () => {
+      const [from, to] = [await bob(), await eves()];
+      const moved = await moveThreads(from, to, { threadIds, source: "delete" });
+      expect(moved.differences).toEqual(told);
+      expect(await from.getTuple(on("bob"))).toBeDefined();
+      expect(await pays(from, "bob", false, null)).toEqual([]);
+    });
+
+    it("an import says so", async () => {
+      const report = await importThreads(saverSource(await bob()), await eves(), { threadIds });
+      expect(report.differences).toEqual(told);
+    });
+  },
+);
+
+test("a journal that was moved before the payment isn't enough", async () => {
+  const [from, to] = [await eves("eve"), new MemorySaver()];
+  await moveThreads(from, to, { threadIds: ["team"] });
+  await pays(from, "bob", true);
+  const moved = await moveThreads(from, to, { threadIds: ["bob"], source: "delete" });
+  expect(moved.differences).toEqual(told);
+  expect(await from.getTuple(on("bob"))).toBeDefined();
+  // With the journal, all of it arrived, and nothing stays.
+  const both = { threadIds: ["bob", "team"], source: "delete" } as const;
+  expect(await moveThreads(from, to, both)).toMatchObject({ differences: [], diverged: [] });
+  expect(await from.getTuple(on("bob"))).toBeUndefined();
+  expect(await pays(to, "bob", false, null)).toEqual([]);
+});
+
+test("a move that keeps the source names the thread, too", async () => {
+  expect(await moveThreads(await bob(), await eves())).toMatchObject({
+    differences: told,
+    diverged: ["team"],
+  });
+});
+
+test("a thread that was written to while its journal was moved isn't deleted", async () => {
+  const [from, to] = [await bob(), new MemorySaver()];
+  const { deleteUnchanged } = from.tier as MemoryTier;
+  // Somebody continues bob after he was copied, right before the journal is deleted.
+  (from.tier as MemoryTier).deleteUnchanged = async (threadId, revision) => {
+    if (threadId === "team") await pays(from, "bob", false, null);
+    return await deleteUnchanged.call(from.tier, threadId, revision);
+  };
+  const moved = await moveThreads(from, to, { source: "delete" });
+  expect(moved.differences).toContainEqual({
+    threadId: "bob",
+    what: expect.stringContaining("before it could be deleted") as string,
+  });
+  expect(await from.getTuple(on("bob"))).toBeDefined();
+});
+
+test("a copy of the journal that goes on there has the calls still", async () => {
+  const [from, to] = [await bob(), new MemorySaver()];
+  const journal = createJournal(from);
+  const asks = { id: "asks", args: {}, effects: "once" as const };
+  const fails = () => Promise.reject(new Error("the line was cut"));
+  await expect(journal.run(on("bob"), asks, fails)).rejects.toThrow();
+  let asked = "";
+  for await (const { fingerprint } of journal.unresolved("team")) asked = fingerprint;
+  await moveThreads(from, to);
+  const there = createJournal(to);
+  await there.resolve(asked, { threadId: "team", happened: true, result: 1 });
+  expect(await importThreads(saverSource(from), to)).toMatchObject({ differences: [], diverged: [] });
+  expect(await moveThreads(from, to, { source: "delete" })).toMatchObject({ differences: [], diverged: [] });
+  expect(await from.getTuple(on("bob"))).toBeUndefined();
+  await Promise.all([journal.end(), there.end()]);
+});
+
+describe("readThrough refuses a thread whose calls it doesn't find here", () => {
+  it("the team of the new storage has its own", async () => {
+    const to = await eves();
+    readThrough(to, saverSource(await bob()));
+    await expect(pays(to, "bob", false, null)).rejects.toMatchObject({ code: "THREAD_EXISTS" });
+    expect(await pays(to, "eve", false, null)).toEqual([]);
+  });
+
+  it("the team was brought before the payment", async () => {
+    const [from, to] = [await eves("eve"), new MemorySaver()];
+    readThrough(to, saverSource(from));
+    await pays(to, "zoe");
+    await pays(from, "bob", true);
+    await expect(pays(to, "bob", false, null)).rejects.toMatchObject({ code: "THREAD_EXISTS" });
+  });
+
+  it("and brings the others, whose journal it brings after them", async () => {
+    const to = new MemorySaver();
+    readThrough(to, saverSource(await bob()));
+    expect(await pays(to, "bob", false, null)).toEqual([]);
+  });
+});
+
+test("an export whose journal didn't come along says so", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "stratigraph-shared-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const target = await openTarget(join(folder, "threads.jsonl"));
+  const from = await bob();
+  const write = target.write.bind(target);
+  // A target that couldn't hold the journal.
+  target.write = async (thread, options) => ({
+    ...(await write(thread, options)),
+    differences: thread.threadId === "team" ? ["it was lost"] : [],
+  });
+  const { differences } = await exportThreads(from, target, { threadIds: ["team", "bob"] });
+  expect(differences).toEqual([expect.objectContaining({ threadId: "team" }), ...told]);
+  await target.close();
+});
+
+test("threads that use their own journal are copied with no statement more, and deleted with one for all", async () => {
+  const from = new MemorySaver();
+  for (const threadId of ["ada", "eve"]) {
+    const journal = createJournal(from);
+    await journal.run(
+      { configurable: { thread_id: threadId } },
+      { id: "rent", args: {}, effects: "once" },
+      () => 1,
+    );
+    await journal.end();
+  }
+  let searches = 0;
+  const { list } = from.tier;
+  from.tier.list = (query) => {
+    if (query.terms !== undefined) searches += 1;
+    return list.call(from.tier, query);
+  };
+  const ways: ((to: TierSaver) => Promise<CopyReport>)[] = [
+    (to) => importThreads(saverSource(from), to),
+    (to) => moveThreads(from, to),
+    (to) => moveThreads(from, to, { source: "delete" }),
+  ];
+  const counts: number[] = [];
+  for (const way of ways) {
+    expect(await way(new MemorySaver())).toMatchObject({ threads: 2, differences: [] });
+    counts.push(searches);
+    searches = 0;
+  }
+  expect(counts).toEqual([0, 0, 1]);
+});

@@ -1,0 +1,34 @@
+import type { ReadThroughStorage } from "@stratigraph/core/internal";
+import { kept, readCalls, type CallsOfThread, type OpenCalls } from "../sources/openCalls.ts";
+import type { Difference } from "./report.ts";
+
+/** Tells whether the calls of threads are in the journals of a target, each of which is read once. */
+export class CallsThere {
+  readonly #target: ReadThroughStorage;
+  readonly #journals = new Map<string, OpenCalls>();
+
+  /** @param target after the copy */
+  constructor(target: ReadThroughStorage) {
+    this.#target = target;
+  }
+
+  /** The differences of a thread whose calls are in journals of other threads: a journal may be there without them. */
+  async leftOut(threadId: string, calls: CallsOfThread | undefined): Promise<Difference[]> {
+    const journals = new Set<string>();
+    for (const state of kept(calls)) {
+      const { journal = threadId } = state;
+      const there = this.#journals.get(journal) ?? (await readCalls(this.#target, journal));
+      this.#journals.set(journal, there);
+      if (!there.has(state)) journals.add(journal);
+    }
+    return [...journals].map((journal) => callsIn(threadId, journal));
+  }
+}
+
+/** The difference of a thread whose calls are in a journal that the target doesn't have. */
+export function callsIn(threadId: string, journal: string): Difference {
+  const what =
+    `its calls are in the journal of ${JSON.stringify(journal)}, and not all of them are in that of the copy: without them they would be ` +
+    `made again`;
+  return { threadId, what };
+}
