@@ -63,6 +63,7 @@ export { loadZstd } from "./codec/loadZstd.ts";
 export type { Zstd } from "./codec/zstd.ts";
 export { dryRunReason } from "./operations/deleteThreads.ts";
 export {
+  archivedElsewhere,
   archivedKey,
   archiveOwner,
   headlessOrEvicted,

@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
-import { MemorySaver, type MemoryTier, type TierSaver } from "@stratigraph/core";
+import { MemorySaver as OfficialMemory } from "@langchain/langgraph-checkpoint";
+import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
+import { TieredSaver } from "@stratigraph/tiered";
 import {
   exportThreads,
   importThreads,
@@ -10,6 +12,7 @@ import {
   openTarget,
   readThrough,
   saverSource,
+  saverTarget,
   type CopyReport,
 } from "@stratigraph/migrate";
 import { describe, expect, it, onTestFinished, test } from "vitest";
@@ -158,6 +161,38 @@ describe("readThrough refuses a thread whose calls it doesn't find here", () => 
     const to = new MemorySaver();
     readThrough(to, saverSource(await bob()));
     expect(await pays(to, "bob", false, null)).toEqual([]);
+  });
+});
+
+describe("a journal is archived, and its archive isn't open: nobody knows whose calls it has", () => {
+  const archived = async () => {
+    const [warm, cold] = [new MemoryTier(), new MemoryTier()];
+    const whole = new TieredSaver({ warm, cold });
+    await pays(whole, "bob", true);
+    await whole.tier.archiveThread!("team", async () => undefined);
+    return new TierSaver(warm);
+  };
+  const mayBe = { threadId: "bob", what: expect.stringContaining("together with its archive") as string };
+
+  it.each(Object.entries(selections))(
+    "a move and an import say so, and the source keeps the thread: %s",
+    async (_, threadIds) => {
+      const from = await archived();
+      const imported = await importThreads(saverSource(from), new MemorySaver(), { threadIds });
+      expect(imported.differences).toContainEqual(mayBe);
+      const moved = await moveThreads(from, new MemorySaver(), { threadIds, source: "delete" });
+      expect(moved.differences).toContainEqual(mayBe);
+      expect(await from.getTuple(on("bob"))).toBeDefined();
+    },
+  );
+
+  it("a saver of LangGraph gets no thread that may have paid there", async () => {
+    const official = new OfficialMemory();
+    const { differences } = await exportThreads(await archived(), saverTarget(official), {
+      threadIds: ["bob"],
+    });
+    expect(differences).toEqual([mayBe]);
+    expect(await official.getTuple(on("bob"))).toBeUndefined();
   });
 });
 

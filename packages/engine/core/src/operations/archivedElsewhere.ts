@@ -63,8 +63,14 @@ export async function refuseShortList(
  * @throws EvictedError if a part of any thread is in an archive that isn't open
  */
 export async function refuseParts(tier: Tier): Promise<void> {
+  for await (const threadId of archivedElsewhere(tier)) await refusePart(tier, { threadId });
+}
+
+/** The threads of which a part is in an archive that isn't open. As many queries as {@link refuseParts}. */
+export async function* archivedElsewhere(tier: Tier): AsyncGenerator<string> {
   if (hasArchive(tier) || !(await mayHaveArchived(tier))) return;
-  for await (const { threadId } of tier.threads({})) await refusePart(tier, { threadId });
+  for await (const { threadId } of tier.threads({}))
+    if (await isArchivedElsewhere(tier, threadId)) yield threadId;
 }
 
 async function mayHaveArchived(tier: Tier): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import type { Consumed, RevivedBatch } from "@stratigraph/core/internal";
 import type { ThreadTag } from "@stratigraph/core/tier";
-import type { CallsElsewhere } from "../sources/openCalls.ts";
+import type { CallsElsewhere } from "./calls.ts";
 
 /** What is about to be copied. Counts may be a moment old. */
 export interface Plan {

@@ -1,5 +1,6 @@
 import type { ReadThroughStorage } from "@stratigraph/core/internal";
-import { kept, readCalls, type CallsOfThread, type OpenCalls } from "../sources/openCalls.ts";
+import type { CallsOfThread } from "../contract/calls.ts";
+import { kept, mayBeIn, readCalls, unread, type OpenCalls } from "../sources/openCalls.ts";
 import type { Difference } from "./report.ts";
 
 /** Tells whether the calls of threads are in the journals of a target, each of which is read once. */
@@ -14,21 +15,22 @@ export class CallsThere {
 
   /** The differences of a thread whose calls are in journals of other threads: a journal may be there without them. */
   async leftOut(threadId: string, calls: CallsOfThread | undefined): Promise<Difference[]> {
-    const journals = new Set<string>();
+    const journals = new Map<string, string | undefined>();
     for (const state of kept(calls)) {
       const { journal = threadId } = state;
       const there = this.#journals.get(journal) ?? (await readCalls(this.#target, journal));
       this.#journals.set(journal, there);
-      if (!there.has(state)) journals.add(journal);
+      if (!there.has(state)) journals.set(journal, state.call === unread ? mayBeIn(journal) : undefined);
     }
-    return [...journals].map((journal) => callsIn(threadId, journal));
+    return [...journals].map(([journal, what]) => callsIn(threadId, journal, what));
   }
 }
 
 /** The difference of a thread whose calls are in a journal that the target doesn't have. */
-export function callsIn(threadId: string, journal: string): Difference {
+export function callsIn(threadId: string, journal: string, why?: string): Difference {
   const what =
+    why ??
     `its calls are in the journal of ${JSON.stringify(journal)}, and not all of them are in that of the copy: without them they would be ` +
-    `made again`;
+      `made again`;
   return { threadId, what };
 }

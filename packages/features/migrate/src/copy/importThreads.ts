@@ -1,7 +1,8 @@
 import type { TierSaver } from "@stratigraph/core";
 import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
+import type { CallsOfThread } from "../contract/calls.ts";
 import type { ThreadSource } from "../contract/source.ts";
-import { addTo, type CallsOfThread } from "../sources/openCalls.ts";
+import { addTo, anyThread, callsOf } from "../sources/openCalls.ts";
 import { CallsThere } from "./callsLeftOut.ts";
 import { checkSaver, checkSource } from "./checkArguments.ts";
 import { importThread, type ImportedThread } from "./importThread.ts";
@@ -36,12 +37,14 @@ export async function importThreads(
   const { verify = true, signal, threadIds, after } = options;
   const tally = new Tally(await source.plan(), options);
   const left = new Set(threadIds);
+  const ids: string[] = [];
   const elsewhere = new Map<string, CallsOfThread>();
   let isAborted = false;
   for await (const thread of source.threads({ threadIds, after })) {
     const { threadId } = thread;
     left.delete(threadId);
     tally.begin(threadId);
+    ids.push(threadId);
     addTo(elsewhere, await thread.elsewhere?.());
     try {
       tally.mixedUp(thread.mixedUp);
@@ -63,7 +66,8 @@ export async function importThreads(
     if (isAborted) break;
   }
   const there = new CallsThere(saver);
-  for (const [threadId, calls] of elsewhere) tally.differs(await there.leftOut(threadId, calls));
+  for (const threadId of new Set([...elsewhere.keys(), ...(elsewhere.has(anyThread) ? ids : [])]))
+    if (threadId !== anyThread) tally.differs(await there.leftOut(threadId, callsOf(threadId, elsewhere)));
   // An earlier call may have told of those before its cursor.
   if (after === undefined && !isAborted) for (const threadId of left) tally.missing(threadId);
   return tally.report(!isAborted);

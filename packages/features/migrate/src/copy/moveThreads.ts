@@ -3,7 +3,7 @@ import { checkOptions, deletesUnchanged, type OptionNames } from "@stratigraph/c
 import type { UnchangedDeleter } from "@stratigraph/core/tier";
 import { checkSaver } from "./checkArguments.ts";
 import { copyNames } from "./importThreads.ts";
-import { callsElsewhere, kept } from "../sources/openCalls.ts";
+import { anyThread, callsElsewhere, callsOf, kept } from "../sources/openCalls.ts";
 import { CallsThere } from "./callsLeftOut.ts";
 import { ownThreads } from "./ownThreads.ts";
 import { changedSince, moveThread } from "./moveThread.ts";
@@ -57,7 +57,7 @@ export async function moveThreads(
   for (const threadId of wanted) {
     tally.begin(threadId);
     try {
-      const isAlone = kept(elsewhere?.get(threadId)).length === 0;
+      const isAlone = kept(callsOf(threadId, elsewhere)).length === 0;
       const done = await moveThread(from, to, threadId, {
         verify,
         deletes: isAlone || deletes === undefined ? deletes : waits,
@@ -83,9 +83,10 @@ export async function moveThreads(
   // If all threads arrived, so did all journals.
   if (!isWhole) elsewhere ??= await callsElsewhere(from);
   const there = new CallsThere(to);
-  for (const [threadId, calls] of elsewhere ?? []) {
-    if (threadIds?.includes(threadId) === false) continue;
-    const leftOut = await there.leftOut(threadId, calls);
+  const touched = [...(elsewhere?.keys() ?? []), ...(elsewhere?.has(anyThread) === true ? wanted : [])];
+  for (const threadId of new Set(touched)) {
+    if (threadId === anyThread || threadIds?.includes(threadId) === false) continue;
+    const leftOut = await there.leftOut(threadId, callsOf(threadId, elsewhere));
     tally.differs(leftOut);
     const revision = waiting.get(threadId);
     if (revision === undefined || leftOut.length > 0) continue;

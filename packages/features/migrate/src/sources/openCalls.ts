@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { TierSaver } from "@stratigraph/core";
-import { callsElsewhereTerm, statusAt } from "@stratigraph/core/internal";
+import { archivedElsewhere, callsElsewhereTerm, statusAt } from "@stratigraph/core/internal";
 import { reservedNamespaces, type CheckpointRecord } from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
+import type { CallsElsewhere, CallsOfThread, KnownCall, Where } from "../contract/calls.ts";
 import type { OutlineEntry } from "../contract/source.ts";
 
 type Storage = Pick<TierSaver, "tier" | "coder">;
@@ -22,33 +23,6 @@ interface Entry {
   };
 }
 
-interface Where {
-  readonly thread?: string;
-  readonly checkpoint?: string;
-  readonly namespace?: string;
-  readonly issuer?: string;
-  readonly task?: string;
-}
-
-/** What is known of a call. */
-interface State {
-  readonly call: string;
-  readonly tool?: string | undefined;
-  readonly effects?: string | undefined;
-  readonly where?: Where | undefined;
-  readonly status: string;
-  /** The id of the record that says so; absent once its entries were cut off. */
-  readonly record?: string | undefined;
-  /** The thread whose journal has it, if that isn't the thread whose run made it. */
-  readonly journal?: string | undefined;
-}
-
-/** The calls that are in journals of other threads, by the thread whose run made them. */
-export type CallsElsewhere = ReadonlyMap<string, CallsOfThread>;
-
-/** The calls of one thread that are in journals of others. */
-export type CallsOfThread = readonly State[];
-
 /** Reads the journals in which runs of other threads recorded calls (`configurable.journal`). */
 export async function callsElsewhere(saver: TierSaver): Promise<CallsElsewhere> {
   const namespace = reservedNamespaces.calls;
@@ -56,9 +30,26 @@ export async function callsElsewhere(saver: TierSaver): Promise<CallsElsewhere> 
   const journals = new Set<string>();
   for await (const { record } of saver.tier.list({ namespace, terms, recordsOnly: true }))
     journals.add(record.threadId);
-  const found = new Map<string, State[]>();
+  const found = new Map<string, KnownCall[]>();
   for (const journal of journals) addTo(found, (await readCalls(saver, journal)).ofOthers());
+  for await (const journal of archivedElsewhere(saver.tier)) {
+    const { head } = await saver.tier.peek({ threadId: journal, namespace });
+    if (head !== undefined)
+      addTo(found, new Map([[anyThread, [{ call: unread, status: "unknown", journal }]]]));
+  }
   return found;
+}
+
+/** The thread of calls in an archive that isn't open: any thread's run may have made them. No thread has this id. */
+export const anyThread = "";
+
+/** The call that stands for all of an archived journal. */
+export const unread = "";
+
+/** The calls of a thread, and those that may be its. */
+export function callsOf(threadId: string, elsewhere: CallsElsewhere | undefined): CallsOfThread {
+  const all = [threadId, anyThread].flatMap((each) => elsewhere?.get(each) ?? []);
+  return all.filter(({ journal }) => journal !== threadId);
 }
 
 /** Adds calls to others, by the thread whose run made them. */
@@ -77,6 +68,11 @@ export async function readCalls(saver: Storage, threadId: string): Promise<OpenC
 /** The calls that their journal keeps from being made again, or asked about by nobody. */
 export function kept(calls: CallsOfThread = []): CallsOfThread {
   return calls.filter(({ status }) => ["claimed", "unknown", "succeeded"].includes(status));
+}
+
+/** Why nobody knows the calls of a thread. */
+export function mayBeIn(journal: string | undefined): string {
+  return `its calls may be in the journal of ${JSON.stringify(journal)}, whose entries aren't in this storage; open it together with its archive`;
 }
 
 /** What an event makes of its call; events that aren't named change nothing. */
@@ -99,7 +95,7 @@ export class OpenCalls {
   readonly #threadId: string;
   readonly #entries: Entry[] = [];
   /** States of calls whose entries were cut off. */
-  readonly #cut: State[] = [];
+  readonly #cut: KnownCall[] = [];
   /** Tasks that wrote their output, by checkpoint. */
   readonly #ended = new Map<string, ReadonlySet<string>>();
 
@@ -120,7 +116,7 @@ export class OpenCalls {
       const { checkpoint } = await tier.read({ ...record, threadId: this.#threadId });
       if (checkpoint === undefined) return;
       const { channel_values } = await coder.checkpoint(checkpoint, body, {});
-      this.#cut.push(...((channel_values["calls"] ?? []) as State[]));
+      this.#cut.push(...((channel_values["calls"] ?? []) as KnownCall[]));
     } catch {
       return;
     }
@@ -138,7 +134,7 @@ export class OpenCalls {
   }
 
   /** What is known of the calls. */
-  states(): readonly State[] {
+  states(): readonly KnownCall[] {
     const calls = new Map(this.#cut.map((state) => [state.call, state]));
     for (const { event, record } of this.#entries.sort((a, b) => a.seq - b.seq)) {
       const { type, call, happened } = event;
@@ -153,7 +149,7 @@ export class OpenCalls {
 
   /** The calls that runs of other threads made. */
   ofOthers(): CallsElsewhere {
-    const found = new Map<string, State[]>();
+    const found = new Map<string, KnownCall[]>();
     const journal = this.#threadId;
     for (const state of this.states()) {
       const thread = state.where?.thread ?? journal;
@@ -163,7 +159,7 @@ export class OpenCalls {
   }
 
   /** Whether a call that another storage has in its journal is in this one: this one may have gone on since. */
-  has({ call, status, where, record }: State): boolean {
+  has({ call, status, where, record }: KnownCall): boolean {
     if (record !== undefined && this.#entries.some((entry) => entry.record === record)) return true;
     // Calls of two threads may have one name, each in its own journal.
     return this.states().some((it) =>
@@ -175,12 +171,13 @@ export class OpenCalls {
   async told(
     saver: TierSaver,
     heads: ReadonlyMap<string, string>,
-    elsewhere: readonly State[] = [],
+    elsewhere: readonly KnownCall[] = [],
   ): Promise<readonly string[]> {
     const states = [...this.states(), ...elsewhere];
     const isMade = states.some(({ status }) => status === "succeeded");
     const due = isMade ? await this.#due(saver, heads.get("")) : [];
     return states.flatMap((state) => {
+      if (state.call === unread) return [mayBeIn(state.journal)];
       const place = state.journal === undefined ? "" : ` in the journal of ${JSON.stringify(state.journal)}`;
       const named = `${JSON.stringify(state.tool ?? "?")} (${state.call.slice(0, 12)})${place}`;
       if (state.status === "unknown" || state.status === "claimed")
@@ -211,7 +208,7 @@ export class OpenCalls {
 
   /** Whether the task that made a call would run again. Of a call that says no place, it may be any that is due. */
   #isUnderWay(
-    { where = {} }: State,
+    { where = {} }: KnownCall,
     heads: ReadonlyMap<string, string>,
     [head, ...edited]: readonly string[],
   ): boolean {

@@ -11,6 +11,7 @@ import {
   type RevivedBatch,
 } from "@stratigraph/core/internal";
 import { reservedNamespaces, type ListedCheckpoint, type StoredWriteBatch } from "@stratigraph/core/tier";
+import type { CallsElsewhere } from "../contract/calls.ts";
 import { isOfOneThread } from "../copy/isOfOneThread.ts";
 import { ownThreads } from "../copy/ownThreads.ts";
 import { revisionOf } from "../copy/revisionOf.ts";
@@ -25,7 +26,7 @@ import type {
   SourceSelection,
   ThreadSource,
 } from "../contract/source.ts";
-import { callsElsewhere, OpenCalls, type CallsElsewhere } from "./openCalls.ts";
+import { callsElsewhere, callsOf, OpenCalls } from "./openCalls.ts";
 
 /** How many times a thread's outline is read at most, if the thread is written to meanwhile. */
 const mostTries = 5;
@@ -54,21 +55,29 @@ async function planOf({ tier }: TierSaver): Promise<Plan> {
 async function* threadsOf(saver: TierSaver, selection?: SourceSelection): AsyncGenerator<SourceThread> {
   // Who reads all threads, reads all journals.
   const elsewhere = selection?.threadIds === undefined ? "own" : await callsElsewhere(saver);
+  let all: Promise<CallsElsewhere> | undefined;
+  // Of a journal that can't be read, nobody knows whose calls it has.
+  const allElsewhere = () => (all ??= callsElsewhere(saver));
   for (const threadId of await ownThreads(saver.tier, selection)) {
     const thread = await threadOf(saver, threadId, elsewhere).catch((error: unknown) =>
-      unread(threadId, error),
+      unread(threadId, error, allElsewhere),
     );
     if (thread !== undefined) yield thread;
   }
 }
 
 /** A thread that can't be read: whoever reads its checkpoints is told, and the others can be copied. */
-function unread(threadId: string, error: unknown): SourceThread {
+function unread(
+  threadId: string,
+  error: unknown,
+  elsewhere: NonNullable<SourceThread["elsewhere"]>,
+): SourceThread {
   if (!isOfOneThread(error)) throw error;
   const checkpoints = (): never => {
     throw error;
   };
-  return { threadId, outline: [], heads: new Map(), mixedUp: [], checkpoints, close: async () => undefined };
+  const nothing = { outline: [], heads: new Map(), mixedUp: [], close: async () => undefined };
+  return { threadId, ...nothing, elsewhere, checkpoints };
 }
 
 async function threadOf(
@@ -89,7 +98,7 @@ async function threadOf(
     const elsewhere = async () =>
       others === "own"
         ? calls.ofOthers()
-        : new Map([[threadId, (others ?? (await callsElsewhere(saver))).get(threadId) ?? []]]);
+        : new Map([[threadId, callsOf(threadId, others ?? (await callsElsewhere(saver)))]]);
     const root = { threadId, namespace: "" };
     if (!heads.has("") && (await tier.peek(root)).headless === true) throw headlessError(root);
     // An import under way, whose heads come last.
@@ -133,7 +142,7 @@ async function outlineOf(saver: TierSaver, threadId: string, others?: CallsElsew
   // The listing is newest first, with the namespaces mixed.
   const outline = parentsFirst(entries.reverse().toSorted(byNamespace));
   const children = childrenOnLine(outline, heads, made);
-  const openCalls = await calls.told(saver, heads, others?.get(threadId));
+  const openCalls = await calls.told(saver, heads, callsOf(threadId, others));
   return { outline, heads, openCalls, calls, newestState, children };
 }
 
