@@ -78,7 +78,7 @@ function threadForFile({ values: _values, interrupts: _interrupts, ...thread }: 
 
 function runForFile(run: ApiRun, assistant: Configured): ApiRun {
   if (run.kwargs === undefined) return run;
-  const { context, ...given } = run.kwargs;
+  const { context: _context, ...given } = run.kwargs;
   const kwargs = given.config === undefined ? given : { ...given, config: withoutOthers(given.config) };
   if (run.status === "pending") {
     const lacks = lackOf(run.kwargs, assistant);
