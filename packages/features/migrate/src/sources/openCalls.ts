@@ -33,6 +33,9 @@ export async function callsElsewhere(saver: TierSaver): Promise<CallsElsewhere> 
   const found = new Map<string, KnownCall[]>();
   for (const journal of journals) addTo(found, (await readCalls(saver, journal)).ofOthers());
   for await (const journal of archivedElsewhere(saver.tier)) {
+    // The journal of a conversation is taken for its own: others' calls in it can't be seen, and every thread would be told.
+    const root = await saver.tier.peek({ threadId: journal, namespace: "" });
+    if (root.head !== undefined || root.headless === true) continue;
     const { head } = await saver.tier.peek({ threadId: journal, namespace });
     if (head !== undefined)
       addTo(found, new Map([[anyThread, [{ call: unread, status: "unknown", journal }]]]));
