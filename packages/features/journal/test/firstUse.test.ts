@@ -1,7 +1,9 @@
 import { MemorySaver as OfficialMemory, type BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
-import { MemorySaver, type TierSaver } from "@stratigraph/core";
+import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
+import type { AppendRequest } from "@stratigraph/core/tier";
 import { importThreads, moveThreads, readThrough, saverSource } from "@stratigraph/migrate";
+import { FaultyTier } from "@stratigraph/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { batch, createJournal, events } from "../src/index.ts";
 import { savers } from "./support/savers.ts";
@@ -102,6 +104,113 @@ test.each(savers)("%s: calls that were recorded before don't hide the conversati
   expect(await say(saver, "Two")).toEqual(["One", "Two"]);
   await call.once();
   expect(call.times()).toBe(1);
+});
+
+const account = (saver: MemorySaver) => events(saver, add, { initial: 0 });
+
+test.each([true, false])(
+  "two lines of calls aren't made one, and no call is made over another line, conversation: %s",
+  async (talks) => {
+    const [old, saver] = [new MemorySaver(), new MemorySaver()];
+    if (talks) await say(old, "One");
+    expect(await charge(old).once()).toBe("receipt 1");
+    await createJournal(saver).run(
+      ada,
+      { id: "order 8", args: { order: 8 }, effects: "once" },
+      () => "receipt 8",
+    );
+    readThrough(saver, saverSource(old));
+    const call = charge(saver);
+    for (let attempt = 0; attempt < 2; attempt += 1)
+      await expect(call.once()).rejects.toMatchObject({ code: "THREAD_EXISTS" });
+    expect(call.times()).toBe(0);
+    await expect(saver.getTuple(ada)).rejects.toMatchObject({ code: "THREAD_EXISTS" });
+  },
+);
+
+test("two lines of events aren't made one", async () => {
+  const [old, saver] = [new MemorySaver(), new MemorySaver()];
+  await account(old).append("ada", { amount: 50 }, { key: "request 1" });
+  await account(saver).append("ada", { amount: 4 }, { key: "request 2" });
+  readThrough(saver, saverSource(old));
+  for (let attempt = 0; attempt < 2; attempt += 1)
+    await expect(account(saver).append("ada", { amount: 50 }, { key: "request 1" })).rejects.toMatchObject({
+      code: "THREAD_EXISTS",
+    });
+});
+
+test("calls whose import was broken off come with the next use", async () => {
+  const old = new MemorySaver();
+  await charge(old).once();
+  const tier = new FaultyTier(new MemoryTier());
+  const saver = new TierSaver(tier);
+  readThrough(saver, saverSource(old));
+  // The last append moves the heads.
+  tier.failWhen(({ method, args }) => method === "append" && (args[0] as AppendRequest).heads.length > 0);
+  const call = charge(saver);
+  await expect(call.once()).rejects.toThrow(/append/);
+  tier.reset();
+  expect([await call.once(), call.times()]).toEqual(["receipt 1", 0]);
+});
+
+test("calls that are only there come beside events that are only here", async () => {
+  const [old, saver] = [new MemorySaver(), new MemorySaver()];
+  await charge(old).once();
+  await account(saver).append("ada", { amount: 4 });
+  readThrough(saver, saverSource(old));
+  const call = charge(saver);
+  expect([await call.once(), call.times()]).toEqual(["receipt 1", 0]);
+  expect((await account(saver).project("ada")).state).toBe(4);
+});
+
+test("calls of both storages go on in the new one once they were brought, and a conversation that began since comes after them", async () => {
+  const old = new MemorySaver();
+  await charge(old).once();
+  const saver = readingFrom(old);
+  await charge(saver).once();
+  const order = (of: MemorySaver, n: number) =>
+    createJournal(of).run(
+      ada,
+      { id: `order ${n}`, args: { order: n }, effects: "once" },
+      () => `receipt ${n}`,
+    );
+  expect(await order(saver, 8)).toBe("receipt 8");
+  expect(await order(readingFrom(old), 7)).toBe("receipt 1");
+  const other = readingFrom(old);
+  for (const _ of ["brought", "looked for"]) await charge(other).once();
+  await say(old, "One");
+  expect(await say(other, "Two")).toEqual(["One", "Two"]);
+});
+
+/** A conversation that pays. */
+async function pay(checkpointer: TierSaver, amount: number, run?: string): Promise<number> {
+  const journal = createJournal(checkpointer);
+  let times = 0;
+  const graph = new StateGraph(Annotation.Root({ amount: Annotation<number>() }))
+    .addNode("pays", async (state, config) => {
+      const once = { id: "rent", args: { amount: state.amount }, effects: "once" } as const;
+      await journal.run(config, once, () => `receipt ${(times += 1)}`);
+      return {};
+    })
+    .addEdge(START, "pays")
+    .compile({ checkpointer });
+  await graph.invoke({ amount }, run === undefined ? ada : { ...ada, metadata: { run_id: run } });
+  return times;
+}
+
+test("a brought thread all of whose runs were deleted is empty, and goes on", async () => {
+  const old = new MemorySaver();
+  await pay(old, 1, "r1");
+  const saver = readingFrom(old);
+  createJournal(saver);
+  expect(await saver.getTuple(ada)).toBeDefined();
+  await saver.deleteForRuns(["r1"]);
+  const read = async () => await saver.getTuple(ada);
+  expect(await read()).toBeUndefined();
+  readThrough(saver, saverSource(old));
+  expect(await read()).toBeUndefined();
+  expect(await pay(saver, 3)).toBe(1);
+  expect((await read())?.checkpoint.channel_values).toMatchObject({ amount: 3 });
 });
 
 test("two lines of calls aren't made one, and the thread isn't served without its conversation", async () => {

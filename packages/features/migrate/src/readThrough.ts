@@ -1,13 +1,14 @@
 import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
 import { remembering, trace, type ReadThrough, type ReadThroughStorage } from "@stratigraph/core/internal";
-import { reservedNamespaces } from "@stratigraph/core/tier";
-import type { SourceThread, ThreadSource } from "./contract/source.ts";
+import { isReserved, reservedNamespaces } from "@stratigraph/core/tier";
+import { entryKey } from "./contract/outline.ts";
+import type { OutlineEntry, SourceThread, ThreadSource } from "./contract/source.ts";
 import { CallsThere } from "./copy/callsLeftOut.ts";
 import { importThread, type ImportedThread } from "./copy/importThread.ts";
 import type { Difference } from "./copy/report.ts";
 import { settled } from "./copy/settled.ts";
 import { threadThere, type ThreadThere } from "./copy/threadThere.ts";
-import { kept } from "./sources/openCalls.ts";
+import { kept, readCalls } from "./sources/openCalls.ts";
 
 /** Options of {@link readThrough}. */
 export interface ReadThroughOptions {
@@ -43,6 +44,8 @@ class Bringer implements ReadThrough {
   /** Imports under way, by thread. Further reads of such a thread wait for the same import. */
   readonly #underWay = new Map<string, Promise<boolean>>();
   readonly #brought = remembering<{ readonly heads: string; lookAtMs: number }>(remembered);
+  /** When calls or events that are here without a conversation are looked for again as they are used. */
+  readonly #lookAt = remembering<number>(remembered);
 
   constructor(source: ThreadSource, options: ReadThroughOptions) {
     this.#source = source;
@@ -53,9 +56,10 @@ class Bringer implements ReadThrough {
     return this.#source.name;
   }
 
-  async bring(storage: ReadThroughStorage, threadId: string): Promise<boolean> {
+  async bring(storage: ReadThroughStorage, threadId: string, isUse: boolean): Promise<boolean> {
     const underWay = this.#underWay.get(threadId);
     if (underWay !== undefined) return await underWay;
+    if (isUse && Date.now() < (this.#lookAt.get(threadId) ?? 0)) return false;
     const bringing = this.#bring(storage, threadId).finally(() => this.#underWay.delete(threadId));
     this.#underWay.set(threadId, bringing);
     return await bringing;
@@ -80,16 +84,27 @@ class Bringer implements ReadThrough {
     // Another call may have imported the thread since.
     if (there.heads.has("")) return true;
     const thread = await this.#source.thread?.(threadId);
-    if (thread === undefined) return false;
+    const isHere = there.heads.size > 0;
+    const lookLater = () => isHere && this.#lookAt.set(threadId, Date.now() + lookAgainMs);
+    if (thread === undefined) {
+      lookLater();
+      return false;
+    }
     try {
+      const before = await broughtBefore(storage, thread, there);
+      if (before === "all of it" || before === "emptied since") {
+        lookLater();
+        return false;
+      }
       if (await beganAnew(storage.tier, threadId, there)) return false;
       await this.#refuseLeftOut(storage, thread);
       const verify = this.#options.verify ?? true;
       const how = { verify, takeLacking: false, brought: () => undefined };
       const imported = await settled(this.#source, thread, (one) => importThread(storage, one, how));
       if (imported.differences.length > 0) throw this.#refusal(threadId, imported.differences);
-      if (!imported.served)
-        throw imported.diverged && there.heads.size > 0 ? this.#apart(threadId) : this.#restless(threadId);
+      const isApart = imported.diverged && isHere;
+      if (!imported.served || (isApart && before === undefined))
+        throw isApart ? this.#apart(threadId) : this.#restless(threadId);
       this.#brought.set(threadId, {
         heads: headsOf(thread.heads),
         lookAtMs: Date.now() + lookAgainMs,
@@ -169,6 +184,24 @@ class Bringer implements ReadThrough {
   #tellWentOn(threadId: string): void {
     trace({ type: "source-went-on", threadId, source: this.#source.name });
   }
+}
+
+/**
+ * What is known of a thread of which calls or events are here, but no root, if some of these came from the source: all of it was brought, as
+ * the source has nothing else; or it was emptied here since, as runs that are deleted have their calls forgotten; or the source began a root.
+ */
+async function broughtBefore(
+  storage: ReadThroughStorage,
+  { threadId, outline, heads: wanted }: SourceThread,
+  { records, heads }: ThreadThere,
+): Promise<"all of it" | "emptied since" | "without its root" | undefined> {
+  const ofRoot = ({ namespace }: OutlineEntry) => !isReserved(namespace);
+  const isCommon = outline.some((entry) => !ofRoot(entry) && records.has(entryKey(entry)));
+  // Heads come last: without one, an import was broken off.
+  if (!isCommon || heads.size === 0 || [...records.values()].some(ofRoot)) return undefined;
+  if ([...wanted.keys()].every((namespace) => heads.has(namespace))) return "all of it";
+  const calls = (await readCalls(storage, threadId)).states();
+  return calls.some(({ status }) => status === "forgotten") ? "emptied since" : "without its root";
 }
 
 /**

@@ -15,9 +15,11 @@ export interface ReadThrough {
   readonly source: string;
   /**
    * Called when a thread without a head is read.
+   * @param isUse it isn't read, its journal or its events are used, which may be at each call: whether it is elsewhere needn't be looked at
+   * each time
    * @returns whether the thread is there now; false if there is none, or it was deleted here
    */
-  bring(storage: ReadThroughStorage, threadId: string): Promise<boolean>;
+  bring(storage: ReadThroughStorage, threadId: string, isUse: boolean): Promise<boolean>;
   /** Called whenever a thread is read. Must not throw. */
   met(threadId: string): void;
   /** Called once, when the saver ends. */

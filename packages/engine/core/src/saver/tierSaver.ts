@@ -234,11 +234,15 @@ export class TierSaver extends BaseCheckpointSaver {
     return found.head === undefined && (await this.bring(at.threadId)) ? await this.tier.peek(at) : found;
   }
 
-  /** Brings a thread without a root head from elsewhere, if {@link readThrough} says from where. Whether it was brought. @internal */
-  async bring(threadId: string): Promise<boolean> {
+  /**
+   * Brings a thread without a root head from elsewhere, if {@link readThrough} says from where. Whether it was brought.
+   * @param isUse its journal or its events are used, see {@link ReadThrough.bring}
+   * @internal
+   */
+  async bring(threadId: string, isUse = false): Promise<boolean> {
     if (this.#readThrough === undefined) return false;
     const root = { threadId, namespace: "" };
-    return await this.#brought(root, await this.tier.peek(root));
+    return await this.#brought(root, await this.tier.peek(root), isUse);
   }
 
   /**
@@ -839,11 +843,12 @@ export class TierSaver extends BaseCheckpointSaver {
   async #brought(
     { threadId, namespace }: Namespace,
     { head, revision, headless }: ThreadState,
+    isUse = false,
   ): Promise<boolean> {
     if (this.#readThrough === undefined || head !== undefined || headless === true) return false;
     // A run begins with the root. A subgraph of a thread that is here may have no head yet.
     if (namespace !== "" && revision > 0) return false;
-    const brought = await this.#readThrough.bring(this, threadId);
+    const brought = await this.#readThrough.bring(this, threadId, isUse);
     if (brought) this.#known.forget(threadId);
     return brought;
   }

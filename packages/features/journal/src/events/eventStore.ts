@@ -226,7 +226,8 @@ export class EventStore<S, E> {
   /** The state as it is now. */
   async #caughtUp(threadId: string): Promise<Tip<S>> {
     const known = this.#tips.get(threadId);
-    const { head, revision } = await this.#saver.peek({ threadId, namespace: eventsNamespace });
+    await this.#saver.bring(threadId, true);
+    const { head, revision } = await this.#saver.tier.peek({ threadId, namespace: eventsNamespace });
     if (known !== undefined && known.recordId === head) return { ...known, revision };
     if (head === undefined) {
       this.#tips.delete(threadId);

@@ -357,7 +357,8 @@ export class JournalLog {
 
   async #catchUp(): Promise<void> {
     const { threadId } = this;
-    const { revision, head } = await this.#saver.peek({ threadId, namespace: journalNamespace });
+    await this.#saver.bring(threadId, true);
+    const { revision, head } = await this.#saver.tier.peek({ threadId, namespace: journalNamespace });
     if (head === undefined) {
       this.#calls = new Calls();
       this.#tip = { recordId: undefined, revision };
