@@ -783,7 +783,17 @@ export const migrateMutants: readonly Mutant[] = [
   {
     id: "rt24",
     kind: "guard",
-    what: "an import that was broken off counts as one that brought all",
+    what: "what the source began since is taken for brought",
+    file: "packages/features/migrate/src/readThrough.ts",
+    find: "every((namespace) => heads.has(namespace))",
+    replace: "every((namespace) => isReserved(namespace))",
+    tests: ["packages/features/journal/test/firstUse.test.ts"],
+    name: "began since its calls",
+  },
+  {
+    id: "rt25",
+    kind: "guard",
+    what: "an import that was broken off counts as brought and emptied",
     file: "packages/features/migrate/src/readThrough.ts",
     find: "!isCommon || heads.size === 0 || ",
     replace: "!isCommon || ",

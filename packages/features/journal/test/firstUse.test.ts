@@ -139,18 +139,50 @@ test("two lines of events aren't made one", async () => {
     });
 });
 
-test("calls whose import was broken off come with the next use", async () => {
-  const old = new MemorySaver();
+test.each([false, true])(
+  "what was broken off is brought by the next use, forgotten calls: %s",
+  async (forgotten) => {
+    const old = new MemorySaver();
+    await charge(old).once();
+    if (forgotten) {
+      await pay(old, 1, "gone");
+      await old.deleteForRuns(["gone"]);
+      await say(old, "One");
+    }
+    const tier = new FaultyTier(new MemoryTier());
+    const saver = new TierSaver(tier);
+    readThrough(saver, saverSource(old));
+    // The last append moves the heads.
+    tier.failWhen(({ method, args }) => method === "append" && (args[0] as AppendRequest).heads.length > 0);
+    const call = charge(saver);
+    await expect(call.once()).rejects.toThrow(/append/);
+    // Only the calls came.
+    const root: string[] = [];
+    for await (const { record } of tier.list({ threadId: "ada", namespace: "" }))
+      root.push(record.checkpointId);
+    tier.reset();
+    const ofThread = {
+      threadId: "ada",
+      revision: (await tier.peek({ threadId: "ada", namespace: "" })).revision,
+    };
+    const checkpoints = root.map((checkpointId) => ({ namespace: "", checkpointId }));
+    if (root.length > 0)
+      expect(
+        await tier.remove({ ...ofThread, checkpoints, dropBlobs: [], replaceBlobs: [], heads: [] }),
+      ).toBe(true);
+    expect([await call.once(), call.times()]).toEqual(["receipt 1", 0]);
+    if (forgotten) expect(await say(saver, "Two")).toEqual(["One", "Two"]);
+  },
+);
+
+test("events that the source began since its calls were brought come, too", async () => {
+  const [old, saver] = [new MemorySaver(), new MemorySaver()];
   await charge(old).once();
-  const tier = new FaultyTier(new MemoryTier());
-  const saver = new TierSaver(tier);
   readThrough(saver, saverSource(old));
-  // The last append moves the heads.
-  tier.failWhen(({ method, args }) => method === "append" && (args[0] as AppendRequest).heads.length > 0);
-  const call = charge(saver);
-  await expect(call.once()).rejects.toThrow(/append/);
-  tier.reset();
-  expect([await call.once(), call.times()]).toEqual(["receipt 1", 0]);
+  await charge(saver).once();
+  await account(old).append("ada", { amount: 50 });
+  readThrough(saver, saverSource(old));
+  expect((await account(saver).project("ada")).state).toBe(50);
 });
 
 test("calls that are only there come beside events that are only here", async () => {
