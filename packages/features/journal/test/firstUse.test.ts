@@ -165,7 +165,7 @@ test.each([false, true])(
       threadId: "ada",
       revision: (await tier.peek({ threadId: "ada", namespace: "" })).revision,
     };
-    const checkpoints = root.map((checkpointId) => ({ namespace: "", checkpointId }));
+    const checkpoints = root.map((checkpointId) => ({ threadId: "ada", namespace: "", checkpointId }));
     if (root.length > 0)
       expect(
         await tier.remove({ ...ofThread, checkpoints, dropBlobs: [], replaceBlobs: [], heads: [] }),
