@@ -44,8 +44,14 @@ async function work(task: TakenTask): Promise<{ text: string }> {
 }
 
 for (;;) {
-  const done = await board.work(work, { ttl: "500ms", filter: ({ data }) => data?.["role"] === role });
-  if (done !== undefined) continue;
+  try {
+    const done = await board.work(work, { ttl: "2s", filter: ({ data }) => data?.["role"] === role });
+    if (done !== undefined) continue;
+  } catch (error) {
+    // This process was held up for longer than its lock lasts: the task is ready again, or another agent has it.
+    if ((error as { code?: unknown }).code !== "LOCK_LOST") throw error;
+    continue;
+  }
   if ((await board.tasks()).every(({ status }) => status === "done")) break;
   // Until something happens, or a dead agent's task is ready again.
   for await (const _ of workspace.watch({ signal: AbortSignal.timeout(300) })) break;

@@ -12,6 +12,7 @@ import { query, startPostgres } from "../../test/servers/postgres.ts";
 const roles = ["researcher", "analyst", "writer"];
 const cities = ["Rome", "Pisa", "Siena"];
 const server = await startPostgres();
+const failing = new AbortController();
 
 try {
   const undisturbed = await writeReport("calm", 0);
@@ -37,7 +38,7 @@ async function writeReport(database: string, kills: number): Promise<string> {
 
   const team = new Map(roles.map((role) => [role, start(role, url)]));
   let [seen, killed] = [0, 0];
-  for await (const event of workspace.watch({ since: 0 })) {
+  for await (const event of workspace.watch({ since: 0, signal: failing.signal })) {
     const place = "key" in event ? `${event.namespace.join("/")}/${event.key}` : "";
     console.log(
       `${database.padEnd(7)}${String(event.author.agent).padEnd(11)}${event.kind.padEnd(5)}${place}`,
@@ -54,6 +55,7 @@ async function writeReport(database: string, kills: number): Promise<string> {
     killed += 1;
   }
   await Promise.all([...team.values()].map(ended));
+  failing.signal.throwIfAborted();
 
   // Any moment can be looked at: what was known then, and who had said it.
   const known: number[] = [];
@@ -78,7 +80,10 @@ function start(role: string, url: string): ChildProcess {
     role,
     url,
   ];
-  return spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+  const agent = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+  // One that is killed has no exit code.
+  agent.once("exit", (code) => code && failing.abort(new Error(`The ${role} ended with ${code}.`)));
+  return agent;
 }
 
 async function ended(agent: ChildProcess): Promise<void> {
