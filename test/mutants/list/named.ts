@@ -327,6 +327,15 @@ export const namedMutants: readonly Mutant[] = [
     tests: asIfNot,
   },
   {
+    id: "rn05",
+    kind: "guard",
+    what: "a call is made again that an instance of the old version makes under its earlier name meanwhile",
+    file: "packages/features/journal/src/calls/callRunner.ts",
+    find: "  if (asFormer(calls, request) !== request) return true;\n",
+    replace: "",
+    tests: renamed,
+  },
+  {
     id: "jc01",
     kind: "guard",
     what: "in a subgraph, what was paid under a tool's earlier name is paid again",

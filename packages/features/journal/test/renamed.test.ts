@@ -1,6 +1,7 @@
 import { tool } from "@langchain/core/tools";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { MemorySaver, type TierSaver } from "@stratigraph/core";
+import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
+import { FaultyTier } from "@stratigraph/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createJournal, currentCall, type ToolOptions } from "../src/index.ts";
@@ -119,4 +120,26 @@ it.each(["", 7, ["pay", ""], "stratigraph:pay"])("formerly: %j is refused", (for
       data: expect.objectContaining({ field: "tools.pay.formerly" }),
     }),
   );
+});
+
+it("a call that an instance of the old version makes while one of the new version is about to make it isn't made twice", async () => {
+  const tier = new MemoryTier();
+  const door = new FaultyTier(tier);
+  const paid: string[] = [];
+  const payments = (saver: TierSaver, name: string, formerly?: string) => {
+    const pay = tool(({ euros }: { euros: number }) => `receipt ${paid.push(`${name} ${euros}`)}`, {
+      ...{ name, description: "pays", schema: z.object({ euros: z.number() }) },
+    });
+    const [wrapped] = createJournal(saver).tools([pay], { [name]: { effects: "once", formerly } });
+    return async () => String(await wrapped!.invoke({ euros: 5 }, { configurable: { thread_id: "ada" } }));
+  };
+  const before = payments(new TierSaver(tier), "pay");
+  const after = payments(new TierSaver(door), "charge", "pay");
+  const claim = door.hold("append");
+  const late = after();
+  await claim.reached;
+  expect(await before()).toBe("receipt 1");
+  claim.release();
+  expect(await late).toBe("receipt 1");
+  expect(paid).toEqual(["pay 5"]);
 });
