@@ -2,7 +2,7 @@ import type { TierSaver } from "@stratigraph/core";
 import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
 import type { CallsOfThread } from "../contract/calls.ts";
 import type { ThreadSource } from "../contract/source.ts";
-import { addTo, anyThread, callsOf } from "../sources/openCalls.ts";
+import { addTo, callsOf, threadsIn } from "../sources/openCalls.ts";
 import { CallsThere } from "./callsLeftOut.ts";
 import { checkSaver, checkSource } from "./checkArguments.ts";
 import { importThread, type ImportedThread } from "./importThread.ts";
@@ -45,8 +45,8 @@ export async function importThreads(
     left.delete(threadId);
     tally.begin(threadId);
     ids.push(threadId);
-    addTo(elsewhere, await thread.elsewhere?.());
     try {
+      addTo(elsewhere, await thread.elsewhere?.());
       tally.mixedUp(thread.mixedUp);
       const brought = () => tally.checkpoint(threadId);
       const done = await settled(source, thread, (one) =>
@@ -66,8 +66,8 @@ export async function importThreads(
     if (isAborted) break;
   }
   const there = new CallsThere(saver);
-  for (const threadId of new Set([...elsewhere.keys(), ...(elsewhere.has(anyThread) ? ids : [])]))
-    if (threadId !== anyThread) tally.differs(await there.leftOut(threadId, callsOf(threadId, elsewhere)));
+  for (const threadId of threadsIn(elsewhere, ids))
+    tally.differs(await there.leftOut(threadId, callsOf(threadId, elsewhere)));
   // An earlier call may have told of those before its cursor.
   if (after === undefined && !isAborted) for (const threadId of left) tally.missing(threadId);
   return tally.report(!isAborted);

@@ -3,7 +3,7 @@ import { checkOptions, deletesUnchanged, type OptionNames } from "@stratigraph/c
 import type { UnchangedDeleter } from "@stratigraph/core/tier";
 import { checkSaver } from "./checkArguments.ts";
 import { copyNames } from "./importThreads.ts";
-import { anyThread, callsElsewhere, callsOf, kept } from "../sources/openCalls.ts";
+import { callsElsewhere, callsOf, kept, threadsIn } from "../sources/openCalls.ts";
 import { CallsThere } from "./callsLeftOut.ts";
 import { ownThreads } from "./ownThreads.ts";
 import { changedSince, moveThread } from "./moveThread.ts";
@@ -83,9 +83,8 @@ export async function moveThreads(
   // If all threads arrived, so did all journals.
   if (!isWhole) elsewhere ??= await callsElsewhere(from);
   const there = new CallsThere(to);
-  const touched = [...(elsewhere?.keys() ?? []), ...(elsewhere?.has(anyThread) === true ? wanted : [])];
-  for (const threadId of new Set(touched)) {
-    if (threadId === anyThread || threadIds?.includes(threadId) === false) continue;
+  for (const threadId of threadsIn(elsewhere ?? new Map(), wanted)) {
+    if (threadIds?.includes(threadId) === false) continue;
     const leftOut = await there.leftOut(threadId, callsOf(threadId, elsewhere));
     tally.differs(leftOut);
     const revision = waiting.get(threadId);

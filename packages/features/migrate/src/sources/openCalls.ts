@@ -44,7 +44,7 @@ export async function callsElsewhere(saver: TierSaver): Promise<CallsElsewhere> 
 }
 
 /** The thread of calls in an archive that isn't open: any thread's run may have made them. No thread has this id. */
-export const anyThread = "";
+const anyThread = "";
 
 /** The call that stands for all of an archived journal. */
 export const unread = "";
@@ -53,6 +53,13 @@ export const unread = "";
 export function callsOf(threadId: string, elsewhere: CallsElsewhere | undefined): CallsOfThread {
   const all = [threadId, anyThread].flatMap((each) => elsewhere?.get(each) ?? []);
   return all.filter(({ journal }) => journal !== threadId);
+}
+
+/** The threads that have calls in other journals, or of which that can't be told. @param all what was copied */
+export function threadsIn(elsewhere: CallsElsewhere, all: readonly string[]): ReadonlySet<string> {
+  const found = new Set([...elsewhere.keys(), ...(elsewhere.has(anyThread) ? all : [])]);
+  found.delete(anyThread);
+  return found;
 }
 
 /** Adds calls to others, by the thread whose run made them. */

@@ -20,8 +20,16 @@ export function durableOps(
   const ops = new FileSystemOps(file);
   /** Threads whose run was just rolled back. */
   const rolledBack = new Set<string>();
-  for (const name of ["get", "put", "patch"] as const) findFirst(ops.threads, name, stored);
-  for (const name of ["get", "list"] as const) stoppedFirst(ops.threads.state, name, underWay);
+  around(ops.threads, ["get", "put", "patch"], { before: async (id) => await stored.find(id as string) });
+  around(ops.threads.state, ["get", "list"], {
+    // Whoever stops a run and looks at once sees what it left.
+    before: async (config) => {
+      const threadId: unknown = (config as RunnableConfig).configurable?.["thread_id"];
+      if (typeof threadId !== "string") return;
+      await underWay.stopped(underWay.of(threadId));
+      await underWay.changed(threadId);
+    },
+  });
   Object.assign(ops.threads, {
     search: async function* (...[options, auth]: Parameters<Ops["threads"]["search"]>) {
       const sure = await stored.search(options);
@@ -185,9 +193,11 @@ export function durableOps(
     for (const { thread_id } of threads) await stored.delete(thread_id);
     return deleted;
   };
-  storedFirst(ops.threads, ["put", "patch", "delete", "copy"], file);
-  storedFirst(ops.assistants, ["put", "patch", "delete", "setLatest"], file);
-  storedFirst(ops.runs, ["put", "delete"], file);
+  // What was answered is in the file.
+  const after = async () => await file.flush();
+  around(ops.threads, ["put", "patch", "delete", "copy"], { after });
+  around(ops.assistants, ["put", "patch", "delete", "setLatest"], { after });
+  around(ops.runs, ["put", "delete"], { after });
   const truncate = ops.truncate.bind(ops);
   ops.truncate = (flags) =>
     flags["checkpointer"] === true || flags["store"] === true ? refuseClear() : truncate(flags);
@@ -200,40 +210,20 @@ function unsure(threadIds: readonly string[], sure: ReadonlySet<string>): string
   return threadIds.filter((threadId) => !sure.has(threadId));
 }
 
-function findFirst(threads: Ops["threads"], name: "get" | "put" | "patch", stored: StoredThreads): void {
-  const method = threads[name].bind(threads) as (threadId: string, ...rest: unknown[]) => Promise<unknown>;
-  Object.assign(threads, {
-    [name]: async (threadId: string, ...rest: unknown[]) => {
-      await stored.find(threadId);
-      return await method(threadId, ...rest);
-    },
-  });
-}
-
-/** Answers only when what was done is in the file. */
-function storedFirst(of: object, names: readonly string[], file: OpsFile): void {
+/** Has something happen before calls of methods, or after them and before their answers. */
+function around(
+  of: object,
+  names: readonly string[],
+  { before, after }: { before?: (first: unknown) => Promise<unknown>; after?: () => Promise<unknown> },
+): void {
   const methods = of as Record<string, (...args: unknown[]) => Promise<unknown>>;
   for (const name of names) {
     const method = methods[name]!.bind(of);
     methods[name] = async (...args) => {
+      await before?.(args[0]);
       const done = await method(...args);
-      await file.flush();
+      await after?.();
       return done;
     };
   }
-}
-
-/** Whoever stops a run and looks at once sees what it left. */
-function stoppedFirst(state: Ops["threads"]["state"], name: "get" | "list", underWay: RunsUnderWay): void {
-  const method = state[name].bind(state) as (config: RunnableConfig, ...rest: unknown[]) => Promise<unknown>;
-  Object.assign(state, {
-    [name]: async (config: RunnableConfig, ...rest: unknown[]) => {
-      const threadId: unknown = config.configurable?.["thread_id"];
-      if (typeof threadId === "string") {
-        await underWay.stopped(underWay.of(threadId));
-        await underWay.changed(threadId);
-      }
-      return await method(config, ...rest);
-    },
-  });
 }

@@ -336,7 +336,7 @@ export function testWorkspaceTier(name: string, opening: () => Promise<Workspace
       expect(await times(made[0]!.version - 1)).toEqual([newest, 0, 0]);
       for (const { version, atMs } of made) {
         expect(await times(version)).toEqual([newest, version, atMs]);
-        expect(await times(version, { prefixes: [["a"]], limit: 100 })).toEqual([...[newest, version, atMs]]);
+        expect(await times(version, { prefixes: [["a"]], limit: 100 })).toEqual([newest, version, atMs]);
         expect(await times(version, { prefixes: [["nothing"]] })).toEqual([newest, version, atMs]);
         expect(await times(version, { prefixes: [["a"]], key: "k0" })).toEqual([newest, version, atMs]);
         expect(await times(version, { newestFirst: true, before: version })).toEqual([newest, version, atMs]);
