@@ -95,22 +95,28 @@ export interface CapturedPut {
   readonly stateVersion: number;
   /** Whether LangGraph's `__copy__` put it: channels that aren't new may have a value of their own, too. */
   readonly isFork: boolean;
+  readonly isUpdate: boolean;
   readonly newChannels: ReadonlySet<string>;
   readonly given: Checkpoint["channel_values"];
   /** Values that may have to be stored. */
   readonly values: ReadonlyMap<string, CapturedValue>;
 }
 
+/** Channels that say which nodes are due. */
+const isGraphsOwn = /^(__start__$|branch:|join:)/;
+
 /**
  * Where a checkpoint's value of a channel comes from: what was stored before, the put, or nowhere. This follows from channel versions, not
  * from `newVersions` alone, which after `__copy__` doesn't name the changes since the parent. A channel in newVersions has the value given,
  * or none. Another channel has the parent's value if it has the parent's version; else it has the value given, unless the checkpoint begins
- * a thread and is no copy. Without a version it isn't known whether a value is still the parent's, so the value given counts.
+ * a thread and is no copy. Without a version it isn't known whether a value is still the parent's, so the value given counts. An
+ * `updateState` of LangGraph 1.4 applies what finished nodes wrote without new versions, so the values that it gives count, and a trigger
+ * that it doesn't give is used up.
  */
 function origin(
   channel: string,
   { parentId, parent, again }: Before,
-  { header, given, newChannels, isFork }: Omit<CapturedPut, "values">,
+  { header, given, newChannels, isFork, isUpdate }: Omit<CapturedPut, "values">,
 ): {
   readonly from: "before" | "put" | undefined;
   readonly version: ManifestEntry["version"];
@@ -119,10 +125,10 @@ function origin(
   const known = again?.get(channel) ?? parent?.get(channel);
   const versions = header.channel_versions;
   const version = Object.hasOwn(versions, channel) ? versions[channel] : undefined;
-  const isNew = newChannels.has(channel);
+  const isGiven = Object.hasOwn(given, channel) && given[channel] !== undefined;
+  const isNew = newChannels.has(channel) || (isUpdate && (isGiven || isGraphsOwn.test(channel)));
   const isKept = !isNew && version !== undefined && known?.value !== undefined && known.version === version;
   if (isKept) return { from: "before", version, known };
-  const isGiven = Object.hasOwn(given, channel) && given[channel] !== undefined;
   const counts = isNew || parentId !== undefined || isFork;
   return { from: isGiven && counts ? "put" : undefined, version, known };
 }
@@ -175,6 +181,7 @@ export class CheckpointCoder {
       loose: put.loose ?? [],
       stateVersion: put.stateVersion ?? firstVersion,
       isFork: put.metadata.source === "fork",
+      isUpdate: put.metadata.source === "update",
       newChannels: new Set(Object.keys(put.newVersions ?? { ...put.checkpoint.channel_versions, ...given })),
       given: { ...given },
     };

@@ -185,6 +185,22 @@ export const interruptScenarios = scenarioGroup({
     await stage.turn(inSubgraph, new Command({ resume: "yes" }));
   },
 
+  "updated by hand while a question waits beside a node that has ended": async (stage) => {
+    const build = (checkpointer: BaseCheckpointSaver) =>
+      new StateGraph(Annotation.Root({ ...State.spec, last: Annotation<string> }))
+        .addNode("quiet", () => ({ log: ["quiet"], last: "quiet" }))
+        .addNode("ask", () => ({ log: [ask("which?")] }))
+        .addNode("end", (s) => ({ log: [`end after ${s.last}`] }))
+        .addEdge(START, "quiet")
+        .addEdge(START, "ask")
+        .addEdge(["quiet", "ask"], "end")
+        .compile({ checkpointer });
+    for (const node of ["quiet", "ask", "end"]) {
+      await stage.turn(build, { log: ["in"], last: "in" });
+      await stage.update(build, { log: ["by hand"] }, node);
+    }
+  },
+
   "a question in a subgraph, answered otherwise": async (stage) => {
     await stage.turn(inSubgraph, { log: ["in"] });
     await stage.turn(inSubgraph, new Command({ resume: "left" }));
