@@ -59,6 +59,9 @@ export function leaseTests(context: TierContext): void {
         expect(await tier.lease(ends, "two", hour)).toBe(true);
       }, patience);
       expect(await tier.lease(holds, "two", hour)).toBe(false);
+      expect(await tier.lease(ends, "one", hour), "the former holder wakes up").toBe(false);
+      await tier.lease(ends, "one", 0);
+      expect(await tier.lease(ends, "three", hour), "and gives back nothing").toBe(false);
     });
 
     test("a lease also holds for a tier that was opened separately", async (test) => {

@@ -73,6 +73,11 @@ export function lockTests(context: TierContext): void {
         return answer;
       }, patience);
       expect(after.token).toBeGreaterThan(before.token);
+      expect(await tier.lock(ends, "one", hour), "the former holder wakes up").toEqual({
+        ...after,
+        held: false,
+      });
+      await tier.unlock(ends, "one");
       if (sweeps(tier)) await tier.sweep(0);
       expect(await tier.lock(ends, "three", hour)).toEqual({ ...after, held: false });
       expect((await tier.lock(swept, "two", hour)).held).toBe(true);
