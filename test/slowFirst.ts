@@ -3,6 +3,9 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The files that take longest. If one of them began last, the run would wait for it alone. */
 const SLOW = [
+  "test/pairs/trusted.test.ts",
+  "test/pairs/packs.test.ts",
+  "test/pairs/stacks.test.ts",
   "test/pairs/pairs.test.ts",
   "packages/engine/postgres/test/limits.test.ts",
   "test/production/memory.test.ts",

@@ -75,7 +75,10 @@ const LONG = [
   "packages/engine/tiered/test/parts.test.ts",
   "packages/engine/tiered/test/stacks/setBack.test.ts",
   "packages/engine/tiered/test/trusted.test.ts",
+  "test/pairs/packs.test.ts",
   "test/pairs/pairs.test.ts",
+  "test/pairs/stacks.test.ts",
+  "test/pairs/trusted.test.ts",
   "test/simulation/repair.test.ts",
   "test/simulation/stacks.test.ts",
 ];

@@ -1,0 +1,3 @@
+import { testPairs } from "./testPairs.ts";
+
+testPairs("packs");
