@@ -116,7 +116,7 @@ async function play(
       ledger = new Ledger("t", ledger.attempts.size + 100);
     expect(await ledger.turn(writer.saver, ["task"]), "the turn").toBeDefined();
   };
-  for (let n = 0; goesOn && n < 2; n += 1) await turn();
+  for (let n = goesOn ? 2 : 0; n > 0; n -= 1) await turn();
   one.process.resume();
   await held.release();
   await refusal(working);
@@ -125,6 +125,14 @@ async function play(
   await turn();
   await check(saver, ledger, work);
   return true;
+}
+
+async function played(...of: [work: Work, nth: number, arrives: boolean, goesOn: boolean]): Promise<boolean> {
+  let is = false;
+  await simulate(async (world) => {
+    is = await play(world, ...of);
+  });
+  return is;
 }
 
 beforeAll(warmUp);
@@ -138,10 +146,7 @@ describe.each(Object.entries(works))(
       { when: "before an answer", arrives: true, goesOn: false },
     ])("$when", async ({ arrives, goesOn }) => {
       let nth = 0;
-      for (let isMore = true; isMore; nth += 1)
-        await simulate(async (world) => {
-          isMore = await play(world, work, nth, arrives, goesOn);
-        });
+      while (await played(work, nth, arrives, goesOn)) nth += 1;
       expect(nth).toBeGreaterThan(2);
     });
   },

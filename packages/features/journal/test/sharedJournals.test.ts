@@ -4,11 +4,13 @@ import { join } from "node:path";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver as OfficialMemory } from "@langchain/langgraph-checkpoint";
 import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { TieredSaver } from "@stratigraph/tiered";
 import {
   exportThreads,
   importThreads,
   moveThreads,
+  openSource,
   openTarget,
   readThrough,
   saverSource,
@@ -20,8 +22,15 @@ import { createJournal } from "../src/index.ts";
 
 // A thread whose calls are in the journal of another thread ("team") arrives with these calls, or its source keeps it and is told.
 
-const on = (thread_id: string) => ({ configurable: { thread_id, journal: "team" } });
+const on = (thread_id: string, journal = "team") => ({ configurable: { thread_id, journal } });
 const told = [{ threadId: "bob", what: expect.stringContaining('the journal of "team"') as string }];
+
+const staysFor = (user: string) => ({
+  threadId: "team",
+  what: expect.stringContaining(`has calls of thread "${user}", which stays here`) as string,
+});
+const hasJournal = async ({ tier }: TierSaver, threadId = "team") =>
+  (await tier.peek({ threadId, namespace: reservedNamespaces.calls })).head !== undefined;
 
 /** Pays once by the team's journal. Returns who paid in this storage. */
 async function pays(
@@ -29,6 +38,7 @@ async function pays(
   threadId: string,
   dies = false,
   input: object | null = { amount: threadId },
+  where = "team",
 ) {
   const paid: string[] = [];
   const journal = createJournal(saver);
@@ -44,7 +54,7 @@ async function pays(
     .addEdge(START, "pays")
     .compile({ checkpointer: saver });
   try {
-    await graph.invoke(input, on(threadId));
+    await graph.invoke(input, on(threadId, where));
   } catch (error) {
     if (!dies) throw error;
   } finally {
@@ -67,6 +77,12 @@ async function eves(amount = "bob"): Promise<MemorySaver> {
   return to;
 }
 
+function folderOf(): string {
+  const folder = mkdtempSync(join(tmpdir(), "stratigraph-shared-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
 const selections = { "bob alone": ["bob"], "bob and the journal": ["bob", "team"], "all of them": undefined };
 
 describe.each(Object.entries(selections))(
@@ -84,6 +100,15 @@ describe.each(Object.entries(selections))(
       const report = await importThreads(saverSource(await bob()), await eves(), { threadIds });
       expect(report.differences).toEqual(told);
     });
+
+    it("an import from a file says so", async () => {
+      const path = join(folderOf(), "threads.jsonl");
+      const target = await openTarget(path);
+      await exportThreads(await bob(), target);
+      await target.close();
+      const report = await importThreads(await openSource(path), await eves(), { threadIds });
+      expect(report.differences).toEqual(told);
+    });
   },
 );
 
@@ -94,11 +119,13 @@ test("a journal that was moved before the payment isn't enough", async () => {
   const moved = await moveThreads(from, to, { threadIds: ["bob"], source: "delete" });
   expect(moved.differences).toEqual(told);
   expect(await from.getTuple(on("bob"))).toBeDefined();
-  // With the journal, all of it arrived, and nothing stays.
+  // With the journal, all of it arrived. Eve stays, and with her the journal.
   const both = { threadIds: ["bob", "team"], source: "delete" } as const;
-  expect(await moveThreads(from, to, both)).toMatchObject({ differences: [], diverged: [] });
+  expect(await moveThreads(from, to, both)).toMatchObject({ differences: [staysFor("eve")], diverged: [] });
   expect(await from.getTuple(on("bob"))).toBeUndefined();
   expect(await pays(to, "bob", false, null)).toEqual([]);
+  expect(await moveThreads(from, to, { source: "delete" })).toMatchObject({ differences: [], diverged: [] });
+  expect(await hasJournal(from)).toBe(false);
 });
 
 test("a move that keeps the source names the thread, too", async () => {
@@ -108,20 +135,69 @@ test("a move that keeps the source names the thread, too", async () => {
   });
 });
 
-test("a thread that was written to while its journal was moved isn't deleted", async () => {
-  const [from, to] = [await bob(), new MemorySaver()];
-  const { deleteUnchanged } = from.tier as MemoryTier;
-  // Somebody continues bob after he was copied, right before the journal is deleted.
-  (from.tier as MemoryTier).deleteUnchanged = async (threadId, revision) => {
-    if (threadId === "team") await pays(from, "bob", false, null);
-    return await deleteUnchanged.call(from.tier, threadId, revision);
-  };
-  const moved = await moveThreads(from, to, { source: "delete" });
-  expect(moved.differences).toContainEqual({
-    threadId: "bob",
-    what: expect.stringContaining("before it could be deleted") as string,
+describe("a journal stays where threads are that use it", () => {
+  it("it was moved alone", async () => {
+    const from = await bob();
+    const moved = await moveThreads(from, new MemorySaver(), { threadIds: ["team"], source: "delete" });
+    expect(moved).toMatchObject({ differences: [staysFor("bob")], diverged: [] });
+    expect(await pays(from, "bob", false, null)).toEqual([]);
   });
-  expect(await from.getTuple(on("bob"))).toBeDefined();
+
+  it("the thread was written to before it could be deleted", async () => {
+    const [from, to] = [await bob(), new MemorySaver()];
+    const { deleteUnchanged } = from.tier as MemoryTier;
+    (from.tier as MemoryTier).deleteUnchanged = async (threadId, revision) => {
+      if (threadId === "bob") await pays(from, "bob", true, null);
+      return await deleteUnchanged.call(from.tier, threadId, revision);
+    };
+    const changed = {
+      threadId: "bob",
+      what: expect.stringContaining("before it could be deleted") as string,
+    };
+    const moved = await moveThreads(from, to, { source: "delete" });
+    expect(moved.differences).toEqual([changed, staysFor("bob")]);
+    expect(await pays(from, "bob", false, null)).toEqual([]);
+  });
+
+  it("the thread went on in the target, too", async () => {
+    const [from, to] = [await bob(), new MemorySaver()];
+    await moveThreads(from, to);
+    await pays(to, "bob", false, { amount: "anew" }, "other");
+    await pays(from, "bob", true, { amount: "february" });
+    const moved = await moveThreads(from, to, { source: "delete" });
+    expect(moved).toMatchObject({ differences: [staysFor("bob")], diverged: ["bob"] });
+    expect(await pays(from, "bob", false, null)).toEqual([]);
+  });
+
+  it("the move was ended before the thread's turn came", async () => {
+    const from = await bob();
+    await pays(from, "zoe", true);
+    const ending = new AbortController();
+    const onProgress = ({ threadId }: { threadId?: string | undefined }) =>
+      threadId === "team" ? ending.abort() : undefined;
+    const how = { source: "delete", signal: ending.signal, onProgress } as const;
+    const moved = await moveThreads(from, new MemorySaver(), how);
+    expect(moved).toMatchObject({ complete: false, differences: [staysFor("zoe")] });
+    expect(await pays(from, "zoe", false, null)).toEqual([]);
+  });
+
+  it("a thread that is gone needs none, and neither do two that use each other's", async () => {
+    const from = await bob();
+    await from.deleteThread("bob");
+    const uses = async (threadId: string, journal: string) => {
+      const own = createJournal(from);
+      const configurable = { thread_id: threadId, journal };
+      await own.run({ configurable }, { id: threadId, args: {}, effects: "once" }, () => 1);
+      await own.end();
+    };
+    await uses("one", "other");
+    await uses("other", "one");
+    const to = new MemorySaver();
+    expect(await moveThreads(from, to, { source: "delete" })).toMatchObject({ differences: [] });
+    expect((await from.listThreads()).threads).toEqual([]);
+    expect(await hasJournal(from)).toBe(false);
+    expect(await hasJournal(to, "one")).toBe(true);
+  });
 });
 
 test("a copy of the journal that goes on there has the calls still", async () => {
@@ -197,9 +273,7 @@ describe("a journal is archived, and its archive isn't open: nobody knows whose 
 });
 
 test("an export whose journal didn't come along says so", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "stratigraph-shared-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const target = await openTarget(join(folder, "threads.jsonl"));
+  const target = await openTarget(join(folderOf(), "threads.jsonl"));
   const from = await bob();
   const write = target.write.bind(target);
   // A target that couldn't hold the journal.
@@ -212,7 +286,7 @@ test("an export whose journal didn't come along says so", async () => {
   await target.close();
 });
 
-test("threads that use their own journal are copied with no statement more, and deleted with one for all", async () => {
+test("threads that use their own journal are copied with no statement more, and deleted with two for all", async () => {
   const from = new MemorySaver();
   for (const threadId of ["ada", "eve"]) {
     const journal = createJournal(from);
@@ -240,5 +314,5 @@ test("threads that use their own journal are copied with no statement more, and 
     counts.push(searches);
     searches = 0;
   }
-  expect(counts).toEqual([0, 0, 1]);
+  expect(counts).toEqual([0, 0, 2]);
 });

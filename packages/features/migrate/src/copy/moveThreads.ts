@@ -1,12 +1,13 @@
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import { checkOptions, deletesUnchanged, type OptionNames } from "@stratigraph/core/internal";
-import type { UnchangedDeleter } from "@stratigraph/core/tier";
+import { reservedNamespaces, type UnchangedDeleter } from "@stratigraph/core/tier";
 import { checkSaver } from "./checkArguments.ts";
 import { copyNames } from "./importThreads.ts";
 import { callsElsewhere, callsOf, kept, threadsIn } from "../sources/openCalls.ts";
 import { CallsThere } from "./callsLeftOut.ts";
 import { ownThreads } from "./ownThreads.ts";
-import { changedSince, moveThread } from "./moveThread.ts";
+import { deleteLast } from "./lastDeletions.ts";
+import { moveThread } from "./moveThread.ts";
 import { isInOnePlace } from "./oneStorage.ts";
 import { isOfOneThread } from "./isOfOneThread.ts";
 import { threadThere } from "./threadThere.ts";
@@ -47,21 +48,26 @@ export async function moveThreads(
   const wanted = await ownThreads(from.tier, { threadIds, after });
   const isAsked = threadIds !== undefined || deletes !== undefined;
   let elsewhere = isAsked ? await callsElsewhere(from) : undefined;
-  /** The revisions of copied threads that are deleted once their calls arrived, too. */
+  /** The revisions of copied threads that are deleted once their calls arrived, too, and nobody needs theirs. */
   const waiting = new Map<string, number>();
-  const waits: UnchangedDeleter = {
-    deleteUnchanged: async (threadId, revision) => waiting.set(threadId, revision).size > 0,
+  const deletesNow = async (threadId: string): Promise<boolean> => {
+    if (kept(callsOf(threadId, elsewhere)).length > 0) return false;
+    const { head } = await from.tier.peek({ threadId, namespace: reservedNamespaces.calls });
+    return head === undefined;
+  };
+  const deletesOrWaits: UnchangedDeleter = {
+    deleteUnchanged: async (threadId, revision) => {
+      if (await deletesNow(threadId)) return await deletes!.deleteUnchanged(threadId, revision);
+      return waiting.set(threadId, revision).size > 0;
+    },
   };
   const tally = new Tally({ threads: wanted.length }, options);
   let [isWhole, isAborted] = [true, false];
   for (const threadId of wanted) {
     tally.begin(threadId);
     try {
-      const isAlone = kept(callsOf(threadId, elsewhere)).length === 0;
-      const done = await moveThread(from, to, threadId, {
-        verify,
-        deletes: isAlone || deletes === undefined ? deletes : waits,
-      });
+      const how = { verify, deletes: deletes === undefined ? undefined : deletesOrWaits };
+      const done = await moveThread(from, to, threadId, how);
       // One that the target has was moved by an earlier call.
       const isMissing =
         done.isGone === true &&
@@ -87,11 +93,10 @@ export async function moveThreads(
     if (threadIds?.includes(threadId) === false) continue;
     const leftOut = await there.leftOut(threadId, callsOf(threadId, elsewhere));
     tally.differs(leftOut);
-    const revision = waiting.get(threadId);
-    if (revision === undefined || leftOut.length > 0) continue;
-    if ((await deletes?.deleteUnchanged(threadId, revision)) === false)
-      tally.differs([{ threadId, what: changedSince }]);
+    if (leftOut.length > 0) waiting.delete(threadId);
   }
+  if (waiting.size > 0)
+    tally.differs(await deleteLast(from, waiting, async (...of) => await deletes!.deleteUnchanged(...of)));
   return tally.report(!isAborted);
 }
 

@@ -1,5 +1,6 @@
 import { StratigraphError } from "@stratigraph/core";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { CallsOfThread } from "../contract/calls.ts";
 import type { MixedUp } from "../contract/source.ts";
 
 /** The first line of a file. */
@@ -28,6 +29,8 @@ export interface ThreadLine {
   readonly tags?: readonly (readonly [key: string, value: string, hash?: string | null])[];
   /** As `openCalls` of a source's thread. */
   readonly openCalls?: readonly string[];
+  /** Its calls that are in journals of other threads. */
+  readonly elsewhere?: CallsOfThread;
   readonly mixedUp?: readonly MixedUp[];
 }
 

@@ -100,6 +100,7 @@ class FileThread implements SourceThread {
   readonly mixedUp: SourceThread["mixedUp"];
   readonly tags: SourceThread["tags"];
   readonly openCalls: SourceThread["openCalls"];
+  readonly elsewhere: NonNullable<SourceThread["elsewhere"]>;
   readonly once = true;
   readonly #lines: AsyncGenerator<Line>;
   readonly #serde: SerializerProtocol;
@@ -124,6 +125,7 @@ class FileThread implements SourceThread {
     }));
     this.tags = line.tags?.map(([key, value, hash]) => ({ key, value, hash }));
     this.openCalls = line.openCalls;
+    this.elsewhere = async () => new Map([[line.thread, line.elsewhere ?? []]]);
     this.heads = new Map(Object.entries(line.heads));
     this.mixedUp = line.mixedUp ?? [];
     this.#lines = lines;

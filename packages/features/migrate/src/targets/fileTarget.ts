@@ -8,6 +8,7 @@ import type { ChannelVersions, SerializerProtocol } from "@langchain/langgraph-c
 import { StratigraphError, StratigraphSerializer } from "@stratigraph/core";
 import { messageOf, rewindMark, statusTerms, writeIndex } from "@stratigraph/core/internal";
 import { isReserved } from "@stratigraph/core/tier";
+import type { CallsOfThread } from "../contract/calls.ts";
 import { writeCount } from "../contract/outline.ts";
 import type { SourceBatch, SourceCheckpoint, SourceThread, SourceWrite } from "../contract/source.ts";
 import type { ThreadTarget, WriteOptions, WrittenThread } from "../contract/target.ts";
@@ -79,7 +80,7 @@ class FileTarget implements ThreadTarget {
     await this.#begin();
     this.#verify ||= verify;
     this.#thread.restart();
-    await this.#line(JSON.stringify(threadLine(thread)));
+    await this.#line(JSON.stringify(threadLine(thread, (await thread.elsewhere?.())?.get(thread.threadId))));
     const before = new Map<string, SourceCheckpoint>();
     const done = { checkpoints: 0, writes: 0, skipped: 0, leftOut: 0, differences: [] };
     try {
@@ -252,14 +253,10 @@ function asBatches(writes: readonly SourceWrite[]): readonly SourceBatch[] {
   return [...batches.values()];
 }
 
-function threadLine({
-  threadId,
-  heads,
-  outline,
-  mixedUp,
-  tags = [],
-  openCalls = [],
-}: SourceThread): ThreadLine {
+function threadLine(
+  { threadId, heads, outline, mixedUp, tags = [], openCalls = [] }: SourceThread,
+  elsewhere: CallsOfThread = [],
+): ThreadLine {
   return {
     thread: threadId,
     heads: Object.fromEntries(heads),
@@ -272,6 +269,7 @@ function threadLine({
       ? {}
       : { tags: tags.map(({ key, value, hash = null }) => [key, value, hash] as const) }),
     ...(openCalls.length === 0 ? {} : { openCalls }),
+    ...(elsewhere.length === 0 ? {} : { elsewhere }),
     ...(mixedUp.length === 0 ? {} : { mixedUp }),
   };
 }
