@@ -200,6 +200,26 @@ describe("a journal stays where threads are that use it", () => {
   });
 });
 
+describe("who is told to delete a thread here is told whose calls its journal has", () => {
+  const names = expect.stringContaining('calls of "eve", which would be made again') as string;
+  const ownTeam = async () => {
+    const from = new MemorySaver();
+    await pays(from, "team", true);
+    return from;
+  };
+
+  it("by an import", async () => {
+    const report = await importThreads(saverSource(await ownTeam()), await eves());
+    expect(report.differences).toEqual([{ threadId: "team", what: names }]);
+  });
+
+  it("by readThrough", async () => {
+    const to = await eves();
+    readThrough(to, saverSource(await ownTeam()));
+    await expect(to.getTuple(on("team"))).rejects.toMatchObject({ message: names });
+  });
+});
+
 test("a copy of the journal that goes on there has the calls still", async () => {
   const [from, to] = [await bob(), new MemorySaver()];
   const journal = createJournal(from);

@@ -3,7 +3,7 @@ import { remembering, trace, type ReadThrough, type ReadThroughStorage } from "@
 import { isReserved, reservedNamespaces } from "@stratigraph/core/tier";
 import { entryKey } from "./contract/outline.ts";
 import type { OutlineEntry, SourceThread, ThreadSource } from "./contract/source.ts";
-import { CallsThere } from "./copy/callsLeftOut.ts";
+import { CallsThere, deletion, usersOf } from "./copy/callsLeftOut.ts";
 import { importThread, type ImportedThread } from "./copy/importThread.ts";
 import type { Difference } from "./copy/report.ts";
 import { settled } from "./copy/settled.ts";
@@ -104,7 +104,7 @@ class Bringer implements ReadThrough {
       if (imported.differences.length > 0) throw this.#refusal(threadId, imported.differences);
       const isApart = imported.diverged && isHere;
       if (!imported.served || (isApart && before === undefined))
-        throw isApart ? this.#apart(threadId) : this.#restless(threadId);
+        throw isApart ? this.#apart(threadId, await usersOf(storage, threadId)) : this.#restless(threadId);
       this.#brought.set(threadId, {
         heads: headsOf(thread.heads),
         lookAtMs: Date.now() + lookAgainMs,
@@ -133,7 +133,7 @@ class Bringer implements ReadThrough {
     const [leftOut] = await new CallsThere(storage).leftOut(threadId, here);
     if (leftOut === undefined) return;
     const whatToDo = `Import that journal with importThreads; if it diverged, let the thread go on in ${this.#source.name}.`;
-    throw this.#apart(threadId, leftOut.what, whatToDo);
+    throw this.#notServed(threadId, leftOut.what, whatToDo);
   }
 
   async #look(threadId: string, heads: string): Promise<void> {
@@ -169,11 +169,15 @@ class Bringer implements ReadThrough {
     return new StratigraphError("OVERLOADED", message, { source, threadId });
   }
 
-  #apart(
-    threadId: string,
-    why = "it has calls or events there, and others here, which can't be made one",
-    whatToDo = "Keep those there: delete it here and read it again. Or keep those here: delete it there.",
-  ): StratigraphError {
+  #apart(threadId: string, users: readonly string[]): StratigraphError {
+    return this.#notServed(
+      threadId,
+      "it has calls or events there, and others here, which can't be made one",
+      `Keep those there: ${deletion(users)} and read it again. Or keep those here: delete it there.`,
+    );
+  }
+
+  #notServed(threadId: string, why: string, whatToDo: string): StratigraphError {
     const source = this.#source.name;
     const message =
       `Thread ${JSON.stringify(threadId)} can't be brought from ${source}: ${why}. It isn't served, and nothing was changed. ` +

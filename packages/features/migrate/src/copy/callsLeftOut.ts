@@ -26,6 +26,23 @@ export class CallsThere {
   }
 }
 
+/** The other threads that have calls in a journal. A deletion of the journal would take them away. */
+export async function usersOf(storage: ReadThroughStorage, journal: string): Promise<readonly string[]> {
+  const others = (await readCalls(storage, journal)).ofOthers();
+  return [...others].filter(([, calls]) => kept(calls).length > 0).map(([user]) => user);
+}
+
+/** The advice to delete a thread here. @param users those that its journal is for, too */
+export function deletion(users: readonly string[]): string {
+  if (users.length === 0) return "delete it here";
+  const named = users.slice(0, 3).map((user) => JSON.stringify(user));
+  const more = users.length > named.length ? `, and ${users.length - named.length} more` : "";
+  return (
+    `its journal here has calls of ${named.join(", ")}${more}, which would be made again without it: when none of these threads goes on ` +
+    `any more, delete it here`
+  );
+}
+
 /** The difference of a thread whose calls are in a journal that the target doesn't have. */
 export function callsIn(threadId: string, journal: string, why?: string): Difference {
   const what =

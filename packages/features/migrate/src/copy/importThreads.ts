@@ -3,7 +3,7 @@ import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
 import type { CallsOfThread } from "../contract/calls.ts";
 import type { ThreadSource } from "../contract/source.ts";
 import { addTo, callsOf, threadsIn } from "../sources/openCalls.ts";
-import { CallsThere } from "./callsLeftOut.ts";
+import { CallsThere, deletion, usersOf } from "./callsLeftOut.ts";
 import { checkSaver, checkSource } from "./checkArguments.ts";
 import { importThread, type ImportedThread } from "./importThread.ts";
 import { isOfOneThread } from "./isOfOneThread.ts";
@@ -55,7 +55,9 @@ export async function importThreads(
       if (done.diverged && done.served) tally.diverged(threadId);
       else tally.end(threadId, done);
       tally.differs(done.differences);
-      tally.differs(toldOf(threadId, done));
+      tally.differs(
+        toldOf(threadId, done, done.diverged && !done.served ? await usersOf(saver, threadId) : []),
+      );
     } catch (error) {
       if (!isOfOneThread(error)) throw error;
       tally.failed(threadId, error);
@@ -77,6 +79,7 @@ export async function importThreads(
 function toldOf(
   threadId: string,
   { unsettled, diverged, served, differences }: ImportedThread,
+  users: readonly string[],
 ): Difference[] {
   const told = (what: string): Difference[] => [{ threadId, what }];
   const rest = served ? "what is new in it isn't served" : "it isn't served";
@@ -84,7 +87,7 @@ function toldOf(
   if (served) return [];
   if (diverged)
     return told(
-      "it has checkpoints of an earlier import, calls or events here that the source doesn't have, so that it isn't served; delete it here and import it again",
+      `it has checkpoints of an earlier import, calls or events here that the source doesn't have, so that it isn't served; ${deletion(users)}, and import it again`,
     );
   return differences.length > 0 ? told("its copy differs, so that it isn't served; import it again") : [];
 }
