@@ -11,7 +11,10 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('stratigraph setup', 0));
 
 -- name: setupSchema
-  create schema if not exists :schema;
+  -- "create schema if not exists" alone needs the right to create schemas where the schema exists, too.
+  if not exists (select from pg_namespace where nspname = :schema_name) then
+    create schema if not exists :schema;
+  end if;
 
 -- name: setupMigrations
   create table if not exists :schema.migrations (

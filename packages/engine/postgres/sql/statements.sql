@@ -288,8 +288,20 @@ select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'o
 select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer as timeline
 
 -- name: installed
--- Which migrations a schema has; fails where it was never set up.
-select id, breaking from :schema.migrations order by id
+-- Which migrations a schema has, and whether row-level security hides it from this user: one row at least. Fails where it was never set up.
+select m.id, m.breaking, h.hidden, current_user::text as "user"
+  from (
+    select string_agg(c.relname, ', ' order by c.relname) as hidden
+      from pg_namespace n join pg_class c on c.relnamespace = n.oid
+     where n.nspname = :schema_name and c.relrowsecurity and row_security_active(c.oid)
+       and not exists (
+         select from pg_policy p
+          where p.polrelid = c.oid and p.polcmd in ('r', '*')
+            and exists (select from unnest(p.polroles) as r (oid) where r.oid = 0 or pg_has_role(r.oid, 'usage'))
+       )
+  ) h
+  left join :schema.migrations m on true
+ order by m.id
 
 -- name: serverFacts
 -- What a diagnosis has to know of the server and the session.
@@ -303,18 +315,40 @@ select current_setting('server_version') as version,
        current_setting('superuser_reserved_connections')::integer as reserved,
        (select count(*) from pg_stat_activity where datid is not null)::integer as connected
 
--- name: missingRights
--- What the user may not do in a schema that exists. Functions run with the rights of who calls them.
+-- name: rights
+-- What the user may do in a schema, which may be absent, and which of its tables and functions aren't there. Functions run with the rights of
+-- who calls them.
 with s as (select oid from pg_namespace where nspname = $1::text)
-select 'usage of the schema' as missing from s where not has_schema_privilege(s.oid, 'usage')
-union all
-select r.name || ' on table ' || c.relname
-  from s join pg_class c on c.relnamespace = s.oid and c.relkind in ('r', 'p')
-  cross join unnest(array['select', 'insert', 'update', 'delete']) as r (name)
- where (c.relname <> 'migrations' or r.name = 'select') and not has_table_privilege(c.oid, r.name)
-union all
-select 'execute of function ' || p.proname
-  from s join pg_proc p on p.pronamespace = s.oid where not has_function_privilege(p.oid, 'execute')
+select current_user::text as "user", current_database()::text as database,
+       has_database_privilege(current_database(), 'create') as creates_schemas,
+       exists (select from s) as is_there,
+       exists (select from s join pg_class c on c.relnamespace = s.oid where c.relname = 'migrations') as is_filled,
+       exists (
+         select from s where has_schema_privilege(s.oid, 'usage') and has_schema_privilege(s.oid, 'create')
+       ) as creates_tables,
+       (
+         select min(pg_get_userbyid(c.relowner)::text)
+           from s join pg_class c on c.relnamespace = s.oid and c.relkind in ('r', 'p')
+          where not pg_has_role(c.relowner, 'usage')
+       ) as foreign_owner,
+       array_to_string(array(
+         select 'usage of the schema' from s where not has_schema_privilege(s.oid, 'usage')
+         union all
+         select r.name || ' on table ' || c.relname
+           from s join pg_class c on c.relnamespace = s.oid and c.relkind in ('r', 'p')
+           cross join unnest(array['select', 'insert', 'update', 'delete']) as r (name)
+          where (c.relname <> 'migrations' or r.name = 'select') and not has_table_privilege(c.oid, r.name)
+         union all
+         select 'execute of function ' || p.proname
+           from s join pg_proc p on p.pronamespace = s.oid where not has_function_privilege(p.oid, 'execute')
+       ), ', ') as missing,
+       array_to_string(array(
+         select 'table ' || t.name from unnest($2::text[]) as t (name)
+          where not exists (select from s join pg_class c on c.relnamespace = s.oid where c.relname = t.name)
+         union all
+         select 'function ' || f.name from unnest($3::text[]) as f (name)
+          where not exists (select from s join pg_proc p on p.pronamespace = s.oid where p.proname = f.name)
+       ), ', ') as lost
 
 -- name: sizes
 -- Bytes of the database and of a schema, and where they are.

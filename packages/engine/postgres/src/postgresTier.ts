@@ -75,6 +75,7 @@ import { keyOf, KeyReader, keyText, longIdOf, UnknownKey } from "./wire/keys.ts"
 import { pageOf, unknownKeys, type Page, type ReadRow } from "./wire/readRows.ts";
 import { identityIn, isShard } from "./shards/shardIdentity.ts";
 import { diagnose } from "./diagnose/diagnose.ts";
+import { explaining } from "./schema/rights.ts";
 import { checkInstalled, setUp, type SetupOptions } from "./schema/setUp.ts";
 import { setupSql, statementsIn, type Statement } from "./schema/statements.ts";
 
@@ -252,9 +253,10 @@ export class PostgresTier
   readonly #news: News;
 
   /** @throws InvalidOptionError */
-  constructor(executor: Executor, schema: string, name = "postgres") {
-    if (typeof executor?.send !== "function")
-      throw new InvalidOptionError("executor", typeof executor, "A tier over a pool is postgres({ pool }).");
+  constructor(given: Executor, schema: string, name = "postgres") {
+    if (typeof given?.send !== "function")
+      throw new InvalidOptionError("executor", typeof given, "A tier over a pool is postgres({ pool }).");
+    const executor = explaining(given, schema);
     this.name = name;
     this.schema = schema;
     this.#executor = executor;

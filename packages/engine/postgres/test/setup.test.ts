@@ -154,7 +154,7 @@ test("a role with the rights that the README names runs everything, and can't se
     // There, and forbidden.
     const forbidden = await failure(app.getTuple(at("t")));
     expect(forbidden).toMatchObject({ code: "ACCESS_DENIED", data: { sqlState: "42501" } });
-    expect(String(forbidden)).toContain("Grant usage on the schema");
+    expect(String(forbidden)).toContain("grant usage on schema");
 
     await query(database.url, grants().replaceAll("app_role", role));
     await app.setup({ verifyOnly: true });

@@ -1,6 +1,16 @@
 import { checkUp, clockFinding } from "@stratigraph/core/internal";
 import type { Check, DiagnoseRequest, Diagnosis, CheckResult } from "@stratigraph/core/tier";
-import type { Executor } from "../connection/client.ts";
+import type { Executor, PgResult } from "../connection/client.ts";
+import {
+  grantsOf,
+  hiddenFrom,
+  lossOf,
+  readRights,
+  restoreAdvice,
+  setupDenial,
+  someOf,
+  type Rights,
+} from "../schema/rights.ts";
 import { installed } from "../schema/setUp.ts";
 import { quotedSchema } from "../schema/schemaName.ts";
 import { newestMigration, statementsIn } from "../schema/statements.ts";
@@ -35,20 +45,21 @@ export async function diagnose(
         },
         {
           name: "schema",
-          look: async () =>
-            schemaFinding(schema, await installed(executor, sql.diagnosedSchema), request.role),
+          look: async () => {
+            const rights = await readRights(executor, schema);
+            const rows = rights.isFilled ? await installed(executor, sql.diagnosedSchema) : [];
+            return schemaFinding(rights, rows, request.role);
+          },
         },
         {
           name: "rights",
           look: async () => {
-            const { rows } = await executor.run({ ...sql.missingRights, values: [schema] });
-            // If the schema doesn't exist, no rights can be missing in it.
-            const isThere = rows.length > 0 || (await installed(executor, sql.diagnosedSchema)).length > 0;
-            if (!isThere) return undefined;
+            const rights = await readRights(executor, schema);
+            // In a schema that wasn't set up, no rights can be missing.
+            if (!rights.isFilled) return undefined;
             return rightsFinding(
-              rows.map(({ missing }) => String(missing)),
-              schema,
-              facts,
+              rights,
+              rights.missing.length === 0 ? await installed(executor, sql.diagnosedSchema) : [],
             );
           },
         },
@@ -80,16 +91,24 @@ export async function diagnose(
 const setup = "stratigraph setup";
 
 function schemaFinding(
-  schema: string,
-  rows: readonly Readonly<Record<string, unknown>>[],
+  rights: Rights,
+  rows: PgResult["rows"],
   role: DiagnoseRequest["role"],
-): CheckResult {
-  const ids = rows.map(({ id }) => Number(id));
+): CheckResult | undefined {
+  const { schema } = rights;
+  const ids = rows.filter(({ id }) => id !== null).map(({ id }) => Number(id));
   const newest = Math.max(0, ...ids);
   const breaking = rows.find(({ id, breaking: fence }) => Number(id) > newestMigration && fence === true);
-  const advice = role === "replica" ? `${setup}, on the primary` : setup;
-  if (ids.length === 0)
+  const denial = setupDenial(rights);
+  const advice =
+    role === "replica"
+      ? `${setup}, on the primary`
+      : `${denial === undefined ? "" : `${denial[1]} and then: `}${setup}`;
+  if (ids.length === 0) {
+    // What hides its migrations is among its rights.
+    if (hiddenFrom(schema, rows) !== undefined) return undefined;
     return { status: "problem", found: `Schema ${schema} was not set up: its tables aren't there.`, advice };
+  }
   if (breaking !== undefined)
     return {
       status: "problem",
@@ -102,6 +121,8 @@ function schemaFinding(
       found: `Schema ${schema} is older (migration ${newest}) than this version needs (migration ${newestMigration}).`,
       advice: `${advice} (running processes of the older version go on working)`,
     };
+  const loss = lossOf(rights);
+  if (loss !== undefined) return { status: "problem", found: loss, advice: restoreAdvice };
   if (newest > newestMigration)
     return {
       status: "warning",
@@ -111,27 +132,18 @@ function schemaFinding(
   return { status: "ok", found: `Schema ${schema} is set up (migration ${newest}).` };
 }
 
-/** How many missing rights a finding names at most. */
-const namedRights = 4;
-
-function rightsFinding(
-  missing: readonly string[],
-  schema: string,
-  { user }: ServerFacts,
-): CheckResult | undefined {
-  if (missing.length === 0)
-    return { status: "ok", found: `User ${user} has the rights that are needed in schema ${schema}.` };
-  const named = missing.slice(0, namedRights).join(", ");
-  const more = missing.length > namedRights ? `, and ${missing.length - namedRights} more` : "";
-  const [name, role] = [quotedSchema(schema), quotedSchema(user)];
-  return {
-    status: "problem",
-    found: `User ${user} lacks rights in schema ${schema}: ${named}${more}.`,
-    advice:
-      `As the schema's owner: grant usage on schema ${name} to ${role}; ` +
-      `grant select, insert, update, delete on all tables in schema ${name} to ${role}; ` +
-      `grant execute on all functions in schema ${name} to ${role};`,
-  };
+function rightsFinding(rights: Rights, rows: PgResult["rows"]): CheckResult {
+  const { schema, user, missing } = rights;
+  if (missing.length > 0)
+    return {
+      status: "problem",
+      found: `User ${user} lacks rights in schema ${schema}: ${someOf(missing)}.`,
+      advice: `As the schema's owner: ${grantsOf(rights)}`,
+    };
+  const hidden = hiddenFrom(schema, rows);
+  if (hidden !== undefined)
+    return { status: "problem", found: hidden[0], advice: `As the tables' owner: ${hidden[1]}` };
+  return { status: "ok", found: `User ${user} has the rights that are needed in schema ${schema}.` };
 }
 
 function writableFinding({ standby, readOnly }: ServerFacts, { role }: DiagnoseRequest): CheckResult {

@@ -17,8 +17,17 @@ export function quotedSchema(schema: string): string {
       `Use a name of 1 to ${longest} bytes, for example "stratigraph".`,
     );
   }
-  const quoted = schema.replaceAll('"', '""');
+  return quoted(schema, '"');
+}
+
+/** A schema name as a text for SQL. */
+export function schemaText(schema: string): string {
+  return quoted(schema, "'");
+}
+
+function quoted(text: string, mark: string): string {
+  const inside = text.replaceAll(mark, mark + mark);
   // A dollar sign would end the dollar quotes that function bodies stand in.
-  if (quoted.includes("$")) return `U&"${quoted.replaceAll("\\", "\\\\").replaceAll("$", "\\0024")}"`;
-  return `"${quoted}"`;
+  if (!inside.includes("$")) return `${mark}${inside}${mark}`;
+  return `U&${mark}${inside.replaceAll("\\", "\\\\").replaceAll("$", "\\0024")}${mark}`;
 }

@@ -1,11 +1,12 @@
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
 import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
 import type { Executor } from "../connection/client.ts";
+import { hiddenFrom } from "./rights.ts";
 import { newestMigration, setupSql, statementsIn, type Statement } from "./statements.ts";
 
 /** Options of setup(). */
 export interface SetupOptions {
-  /** False: the schema exists already, and the user may not create one. Default true. */
+  /** False: fail if the schema doesn't exist. By default it is created then. */
   readonly createSchema?: boolean | undefined;
   /** Change nothing, and fail if something would have to change. Default false. */
   readonly verifyOnly?: boolean | undefined;
@@ -32,7 +33,7 @@ export function checkFlag(field: string, value: unknown): void {
 /**
  * Creates or updates a schema. It may be repeated, and called by many processes at once.
  * @throws StratigraphError "NOT_SET_UP" if something is missing under `verifyOnly`, or if a newer version applied a breaking migration;
- * "ACCESS_DENIED" without the right to create; "MISCONFIGURED" if the schema holds tables of others; InvalidOptionError
+ * "ACCESS_DENIED" without the right to create, or if row-level security hides the tables; "MISCONFIGURED" if the schema holds tables of others; InvalidOptionError
  */
 export async function setUp(executor: Executor, schema: string, options: SetupOptions): Promise<void> {
   checkOptions("setup", options, names, { schema: "It is chosen where the saver is made." });
@@ -40,6 +41,7 @@ export async function setUp(executor: Executor, schema: string, options: SetupOp
   checkFlag("createSchema", createSchema);
   checkFlag("verifyOnly", verifyOnly);
   let rows = await installed(executor, statementsIn(schema).installed);
+  checkVisible(schema, rows);
   // Looking first lets a user without the right to create call setup() on a schema that is complete.
   if (!verifyOnly && !has(rows, newestMigration)) {
     await applied(executor, setupSql(schema, { createSchema }));
@@ -48,8 +50,18 @@ export async function setUp(executor: Executor, schema: string, options: SetupOp
   checkInstalled(schema, rows);
 }
 
-/** Whether this version can work with a schema that has these migrations. @throws StratigraphError "NOT_SET_UP" */
+/** @throws StratigraphError "ACCESS_DENIED" if row-level security hides the rows of tables */
+function checkVisible(schema: string, rows: readonly Record<string, unknown>[]): void {
+  const hidden = hiddenFrom(schema, rows);
+  if (hidden !== undefined)
+    throw new StratigraphError("ACCESS_DENIED", `${hidden[0]} As the tables' owner: ${hidden[1]}`, {
+      schema,
+    });
+}
+
+/** Whether this version can work with a schema that has these migrations. @throws StratigraphError "NOT_SET_UP", "ACCESS_DENIED" */
 export function checkInstalled(schema: string, rows: readonly Record<string, unknown>[]): void {
+  checkVisible(schema, rows);
   const data = { schema, newest: newestMigration };
   const fence = rows.find(({ id, breaking }) => Number(id) > newestMigration && breaking === true);
   if (fence !== undefined) {

@@ -1,13 +1,16 @@
 import { createHash } from "node:crypto";
 import type { PgQuery } from "../connection/client.ts";
 import { sql } from "../embedded.ts";
-import { quotedSchema } from "./schemaName.ts";
+import { quotedSchema, schemaText } from "./schemaName.ts";
 
-/** A text of SQL with the schema's name filled in, and the name of the channel for its news. */
+/** A text of SQL with the schema's name filled in, as a name and as a text, and the name of the channel for its news. */
 function inSchema(text: string, schema: string): string {
-  return text
-    .replaceAll(":schema", () => quotedSchema(schema))
-    .replaceAll(":channel", () => channelOf(schema));
+  const parts: Readonly<Record<string, string>> = {
+    ":schema_name": schemaText(schema),
+    ":schema": quotedSchema(schema),
+    ":channel": channelOf(schema),
+  };
+  return text.replaceAll(/:schema_name\b|:schema|:channel/g, (part) => parts[part]!);
 }
 
 function channelOf(schema: string): string {
@@ -22,6 +25,14 @@ const migrations: readonly (readonly [id: number, text: string])[] = Object.entr
 
 /** The newest migration of this version. */
 export const newestMigration = migrations.at(-1)![0];
+
+/** The names of what the migrations create: none of them removes anything. */
+export const created = { tables: namesAfter("table"), functions: namesAfter("function") };
+
+function namesAfter(kind: string): readonly string[] {
+  const made = new RegExp(`create (?:or replace )?${kind} :schema\\.(\\w+)`, "g");
+  return [...new Set(migrations.flatMap(([, text]) => Array.from(text.matchAll(made), ([, name]) => name!)))];
+}
 
 /** A statement without its values. */
 export type Statement = Pick<PgQuery, "text" | "method" | "heavy" | "repeated">;
@@ -109,7 +120,7 @@ export function statementsIn(schema: string) {
     installed: quick("installed"),
     ping: once("installed", "ping"),
     serverFacts: once("serverFacts", "diagnose"),
-    missingRights: once("missingRights", "diagnose"),
+    rights: once("rights", "diagnose"),
     sizes: once("sizes", "diagnose"),
     diagnosedSchema: once("installed", "diagnose"),
     backend: once("backend", "diagnose"),

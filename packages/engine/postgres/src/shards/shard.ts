@@ -1,6 +1,7 @@
 import { StratigraphError } from "@stratigraph/core";
 import type { Executor } from "../connection/client.ts";
 import { PostgresTier } from "../postgresTier.ts";
+import { explaining } from "../schema/rights.ts";
 import { setUp, type SetupOptions } from "../schema/setUp.ts";
 import { statementsIn } from "../schema/statements.ts";
 import { checkIdentity, hasThreads, identityIn, noIdentity, type ShardIdentity } from "./shardIdentity.ts";
@@ -25,7 +26,7 @@ export class Shard {
     this.tier = new PostgresTier(executor, schema, shardName(place.number));
     this.number = place.number;
     this.shards = place.shards;
-    this.#executor = executor;
+    this.#executor = explaining(executor, schema);
     this.#sql = statementsIn(schema);
   }
 

@@ -33,6 +33,29 @@ describe("setup", () => {
     await other.setup({ verifyOnly: true });
   });
 
+  test("in a schema that was made for a role which may only create tables", async () => {
+    const database = await freshDatabase();
+    const role = `app_${new URL(database.url).pathname.slice(1)}`;
+    await query(database.url, `create role ${role} login; create schema mine`);
+    onTestFinished(async () => {
+      await query(database.url, `drop owned by ${role} cascade; drop role ${role}`);
+      await database.drop();
+    });
+    const login = new URL(database.url);
+    login.username = role;
+    const saver = PostgresSaver.fromConnString(login.href, { schema: "mine" });
+    onTestFinished(() => saver.end());
+    const statement = `grant usage, create on schema "mine" to "${role}";`;
+    await expect(ran("setup", {}, saver)).rejects.toThrow(statement);
+    const advice = (await saver.tier.diagnose({ role: "warm", timeoutMs: 30_000, write: false })).find(
+      ({ check }) => check === "schema",
+    );
+    expect(advice).toMatchObject({ status: "problem", advice: `${statement} and then: stratigraph setup` });
+    await query(database.url, statement);
+    expect((await ran("setup", {}, saver)).text).toBe("postgres (warm) is set up.");
+    await say(saver, "works");
+  });
+
   test("of a stack, every part; in a schema that exists", async () => {
     const database = await freshDatabase();
     onTestFinished(() => database.drop());

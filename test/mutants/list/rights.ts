@@ -1,0 +1,66 @@
+import type { Mutant } from "../mutant.ts";
+
+const tests = ["packages/engine/postgres/test/rights.test.ts"];
+
+export const rightsMutants: readonly Mutant[] = [
+  {
+    id: "ri01",
+    kind: "guard",
+    what: "setting up tries to create a schema that exists",
+    file: "packages/engine/postgres/sql/setup.sql",
+    find: "if not exists (select from pg_namespace where nspname = :schema_name) then",
+    replace: "if true then",
+    tests,
+    name: "sets up, granted",
+  },
+  {
+    id: "ri02",
+    kind: "guard",
+    what: "setting up takes rows that row-level security hides for a schema without migrations",
+    file: "packages/engine/postgres/src/schema/setUp.ts",
+    find: "  checkVisible(schema, rows);\n  // Looking",
+    replace: "  // Looking",
+    tests,
+    name: "on threads is named",
+  },
+  {
+    id: "ri03",
+    kind: "guard",
+    what: "rows that a policy shows count as hidden",
+    file: "packages/engine/postgres/sql/statements.sql",
+    find: "where p.polrelid = c.oid and p.polcmd in ('r', '*')",
+    replace: "where p.polrelid = c.oid and p.polcmd = 'x'",
+    tests,
+    name: "on threads is named",
+  },
+  {
+    id: "ri04",
+    kind: "guard",
+    what: "whose tables can't be changed by this user isn't said",
+    file: "packages/engine/postgres/src/schema/rights.ts",
+    find: "if (foreignOwner === undefined) return undefined;",
+    replace: "if (foreignOwner !== null) return undefined;",
+    tests,
+    name: "belong to another user",
+  },
+  {
+    id: "ri05",
+    kind: "guard",
+    what: "the error of a schema without a right to use it names rights on tables that aren't there",
+    file: "packages/engine/postgres/src/schema/rights.ts",
+    find: 'method === "setup" || (rights.isThere && !rights.isFilled)',
+    replace: 'method === "setup"',
+    tests,
+    name: "neither usage nor create",
+  },
+  {
+    id: "ri06",
+    kind: "guard",
+    what: "tables that were removed are said to wait for setup()",
+    file: "packages/engine/postgres/src/schema/rights.ts",
+    find: "if (lost.length === 0) return undefined;",
+    replace: "if (lost.length >= 0) return undefined;",
+    tests,
+    name: "is named by calls",
+  },
+];
