@@ -21,7 +21,7 @@ export const rightsMutants: readonly Mutant[] = [
     find: "  checkVisible(schema, rows);\n  // Looking",
     replace: "  // Looking",
     tests,
-    name: "on threads is named",
+    name: "on migrations is named",
   },
   {
     id: "ri03",
@@ -62,5 +62,15 @@ export const rightsMutants: readonly Mutant[] = [
     replace: "if (lost.length >= 0) return undefined;",
     tests,
     name: "is named by calls",
+  },
+  {
+    id: "ri07",
+    kind: "guard",
+    what: "a process that opens its folder twice is told to stop itself",
+    file: "packages/engine/postgres/src/connection/lockFolder.ts",
+    find: "if (holder?.pid === mine.pid && ",
+    replace: "if (holder?.pid === -1 && ",
+    tests: ["packages/engine/postgres/test/lockFolder.test.ts"],
+    name: "also in the same process",
   },
 ];

@@ -33,6 +33,10 @@ test("a second taker is told who holds the folder, also in the same process", ()
   const error = taken();
   expect(StratigraphError.is(error, "LOCKED")).toBe(true);
   expect(error).toMatchObject({ data: { folder, pid: process.pid } });
+  // Stopping "the other process" would stop the caller.
+  expect(String(error)).toContain(`This process (${process.pid}) has folder ${folder} open already`);
+  expect(String(error)).toContain("its store() and its cache()");
+  expect(String(error)).not.toContain("stop the other one");
   lock.release();
   expect(taken()).toBeUndefined();
   expect(existsSync(join(folder, "stratigraph.lock"))).toBe(false);
@@ -125,7 +129,7 @@ test("who takes a stale lock away looks again: the next holder may be there alre
     real(from, to);
   });
   try {
-    expect(() => lockFolder(folder)).toThrow(`is in use by process ${process.pid}`);
+    expect(() => lockFolder(folder)).toThrow(`This process (${process.pid}) has folder`);
   } finally {
     restore();
   }

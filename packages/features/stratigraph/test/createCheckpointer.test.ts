@@ -5,7 +5,9 @@ import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import pg from "pg";
 import {
+  createCache,
   createCheckpointer,
+  createStore,
   fork,
   MemorySaver,
   MemoryTier,
@@ -87,9 +89,14 @@ test("a folder", async () => {
   await goesOn({ pglite: folder });
   const checkpointer = await createCheckpointer({ pglite: folder });
   expect(checkpointer).toBeInstanceOf(PostgresSaver);
-  await expect(createCheckpointer({ pglite: folder })).rejects.toSatisfy((error) =>
-    StratigraphError.is(error, "LOCKED"),
-  );
+  for (const again of [createCheckpointer, createCache, createStore]) {
+    const error = await again({ pglite: folder }).catch((reason: unknown) => reason);
+    expect(StratigraphError.is(error, "LOCKED")).toBe(true);
+    expect(String(error)).toContain(`This process (${process.pid}) has folder`);
+  }
+  // What the error advises.
+  await checkpointer.cache().set([{ key: [["n"], "k"], value: 1 }]);
+  await checkpointer.store().put(["a"], "b", { c: 1 });
   await checkpointer.end();
 });
 

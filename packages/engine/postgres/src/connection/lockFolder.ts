@@ -137,16 +137,28 @@ export function lockFolder(folder: string): FolderLock {
     if (holder !== undefined && !isGone(file, holder)) break;
     breakStale(file);
   }
-  const holder = holderOf(file);
+  throw heldError(folder, mine, holderOf(file));
+}
+
+/** Who holds a folder, and the ways out. */
+function heldError(folder: string, mine: Holder, holder: Holder | undefined): StratigraphError {
+  const data = { folder, pid: holder?.pid };
+  if (holder?.pid === mine.pid && holder.startedAt === mine.startedAt && holder.machine === mine.machine)
+    return new StratigraphError(
+      "LOCKED",
+      `This process (${mine.pid}) has folder ${folder} open already. An embedded database is opened once: use the first checkpointer, ` +
+        `its store() and its cache(), or end() it first. Where a development server loads modules again, keep it on globalThis.`,
+      data,
+    );
   const isElsewhere = holder !== undefined && livenessOf(holder) === "elsewhere";
-  throw new StratigraphError(
+  return new StratigraphError(
     "LOCKED",
     `Folder ${folder} is in use by process ${holder?.pid ?? "unknown"}${isElsewhere ? " of another machine or container" : ""}. ` +
       `An embedded database serves one process: stop the other one, use another folder, or connect both to a PostgreSQL server.` +
       (isElsewhere
         ? ` If that process has ended, its lock can be taken over ${silentMs / 1000} s after that.`
         : ""),
-    { folder, pid: holder?.pid },
+    data,
   );
 }
 
