@@ -124,7 +124,7 @@ describe("the error of setup() names the right and the statement that gives it",
   test("no schema, and no right to create one", async () => {
     const error = await failure(asRole((saver) => saver.setup(), "mine"));
     expect(error).toMatchObject({ code: "ACCESS_DENIED", data: { sqlState: "42501" } });
-    expect(error.message).toContain(`User ${role} may not create schema mine in database`);
+    expect(error.message).toContain(`User ${role} may not make schema mine in database`);
     await query(database.url, statementIn(error.message, "create schema"));
     await asRole((saver) => saver.setup(), "mine");
   });

@@ -1,5 +1,6 @@
 import { StratigraphError } from "@stratigraph/core";
 import type { Executor, PgQuery, PgResult } from "../connection/client.ts";
+import { sql } from "../embedded.ts";
 import { quotedSchema } from "./schemaName.ts";
 import { created, newestMigration, statementsIn } from "./statements.ts";
 
@@ -57,6 +58,14 @@ export function someOf(things: readonly string[]): string {
   return `${things.slice(0, mostNamed).join(", ")}${more}`;
 }
 
+/** A statement for people, with names filled in. */
+function advised(
+  name: "adviseSchema" | "advisePolicy" | "adviseNoRowSecurity",
+  names: Readonly<Record<string, string>>,
+): string {
+  return sql[name].replaceAll(/:(\w+)/g, (_, part: string) => names[part]!);
+}
+
 /** The statements that give a user the rights of a process on a schema that is set up. */
 export function grantsOf({ schema, user }: Pick<Rights, "schema" | "user">): string {
   const [name, role] = [quotedSchema(schema), quotedSchema(user)];
@@ -74,8 +83,8 @@ export function setupDenial(rights: Rights): readonly [found: string, statement:
   if (!rights.isThere) {
     if (rights.createsSchemas) return undefined;
     return [
-      `User ${user} may not create schema ${schema} in database ${database}.`,
-      `create schema ${name} authorization ${role}; (or: grant create on database ${quotedSchema(database)} to ${role};)`,
+      `User ${user} may not make schema ${schema} in database ${database}.`,
+      `${advised("adviseSchema", { schema: name, role })} (or: grant create on database ${quotedSchema(database)} to ${role};)`,
     ];
   }
   if (!rights.createsTables)
@@ -108,11 +117,11 @@ export function hiddenFrom(
   const hidden = rows[0]?.["hidden"];
   if (typeof hidden !== "string") return undefined;
   const tables = hidden.split(", ");
-  const [name, role] = [`${quotedSchema(schema)}.${tables[0]!}`, quotedSchema(String(rows[0]!["user"]))];
+  const [table, role] = [`${quotedSchema(schema)}.${tables[0]!}`, quotedSchema(String(rows[0]!["user"]))];
   return [
     `Row-level security hides all rows of ${someOf(tables)} in schema ${schema} from user ${String(rows[0]!["user"])}: threads look empty or damaged, and writes are refused.`,
-    `create policy stratigraph on ${name} to ${role} using (true) with check (true); for each of these tables ` +
-      `(or: alter table ${name} disable row level security; or: alter role ${role} bypassrls;)`,
+    `${advised("advisePolicy", { table, role })} for each of these tables ` +
+      `(or: ${advised("adviseNoRowSecurity", { table })} or: alter role ${role} bypassrls;)`,
   ];
 }
 

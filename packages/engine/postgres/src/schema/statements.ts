@@ -6,8 +6,8 @@ import { quotedSchema, schemaText } from "./schemaName.ts";
 /** A text of SQL with the schema's name filled in, as a name and as a text, and the name of the channel for its news. */
 function inSchema(text: string, schema: string): string {
   const parts: Readonly<Record<string, string>> = {
-    ":schema_name": schemaText(schema),
     ":schema": quotedSchema(schema),
+    ":schema_name": schemaText(schema),
     ":channel": channelOf(schema),
   };
   return text.replaceAll(/:schema_name\b|:schema|:channel/g, (part) => parts[part]!);
