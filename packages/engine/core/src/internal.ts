@@ -55,6 +55,11 @@ export { unknownParameter } from "./contract/unknownParameter.ts";
 export { onDeletedRuns } from "./operations/deletedRuns.ts";
 export { isRootedMark, markedCopy, markOf } from "./contract/copyMark.ts";
 export { lookOnly, looksOnly } from "./contract/lookOnly.ts";
+export {
+  postgresParameters,
+  type PostgresPoolSettings,
+  postgresPoolNames,
+} from "./contract/postgresParameters.ts";
 export { livenessOf, thisProcess, type ProcessName } from "./contract/processName.ts";
 export { stopwatch, unstarted } from "./contract/stopwatch.ts";
 export { CheckpointCoder, type EncodedCheckpoint, type Manifest } from "./encode/checkpointCoder.ts";
@@ -171,3 +176,4 @@ export { trace, traced } from "./contract/trace.ts";
 export { bytesOf, msOf, waitMsOf } from "./contract/units.ts";
 export type { AlsoMoved } from "./operations/windBack.ts";
 export { messageOf } from "./serde/messageOf.ts";
+export { takeOptions, type UrlNames, type UrlWithOptions } from "./contract/urlOptions.ts";

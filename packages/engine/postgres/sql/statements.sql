@@ -315,6 +315,14 @@ select current_setting('server_version') as version,
        current_setting('superuser_reserved_connections')::integer as reserved,
        (select count(*) from pg_stat_activity where datid is not null)::integer as connected
 
+-- name: sessions
+-- Who may hold the connections of a pool: sessions of this user in this database, and those in a transaction that waits for its client.
+select current_user::text as "user", count(*)::integer as sessions,
+       count(*) filter (where state like 'idle in transaction%')::integer as open,
+       coalesce(max(extract(epoch from now() - state_change)) filter (where state like 'idle in transaction%'), 0)::integer as seconds
+  from pg_stat_activity
+ where usename = current_user and datname = current_database() and pid <> pg_backend_pid()
+
 -- name: rights
 -- What the user may do in a schema, which may be absent, and which of its tables and functions aren't there. Functions run with the rights of
 -- who calls them.

@@ -65,7 +65,7 @@ export const embeddedNames: OptionNames<EmbeddedOptions> = { ...databaseNames, .
 export const setupSqlNames: OptionNames<SetupSqlOptions> = { schema: true, createSchema: true };
 
 const ofPool =
-  "It belongs to the pool: pass one of your own, new PostgresSaver({ pool: new pg.Pool({ … }) }).";
+  "It belongs to the pool: write it into the connection string (?max=2), or pass a pool of your own, new PostgresSaver({ pool: new pg.Pool({ … }) }).";
 
 /** What to write instead of option names of pg and of other savers. */
 export const postgresAdvice: OptionAdvice = {

@@ -23,6 +23,7 @@ import {
   type SetupSqlOptions,
 } from "./options.ts";
 import { openPgLite, PgLiteExecutor } from "./connection/pgliteExecutor.ts";
+import { poolSettingsOf } from "./connection/poolSettings.ts";
 import { connectTimeoutMsOf, PoolExecutor, type PoolLimits } from "./connection/poolExecutor.ts";
 import { PrimaryPool } from "./connection/primaryPool.ts";
 import { serverUrlsOf } from "./connection/serverUrls.ts";
@@ -111,8 +112,12 @@ export function postgres(
 
 /** Makes an executor over the given pool, or over one that is opened for a connection string. @throws InvalidOptionError */
 function executorOf(field: string, source: unknown, limits: PoolLimits, tier?: string): PoolExecutor {
-  if (typeof source === "string" && source !== "")
-    return new PoolExecutor(opener(source, connectTimeoutMsOf(limits)), limits, tier);
+  if (typeof source === "string" && source !== "") {
+    const { server, settings } = poolSettingsOf(field, source);
+    const connectTimeoutMs = settings.connectionTimeoutMillis || connectTimeoutMsOf(limits);
+    const pool = { ...settings, connectionTimeoutMillis: connectTimeoutMs };
+    return new PoolExecutor(opener(server, pool), { ...limits, connectTimeoutMs }, tier);
+  }
   if (field !== "url" && isPool(source)) return new PoolExecutor(source, limits, tier);
   const found = source === "" ? "empty text" : typeof source;
   if (field === "pool")
@@ -125,22 +130,22 @@ function executorOf(field: string, source: unknown, limits: PoolLimits, tier?: s
 }
 
 /** Opens a pool for a connection string. If that names several servers, the pool connects to the one that takes writes. */
-function opener(url: string, timeoutMs: number): () => PgPool {
-  const open = (server: string): PgPool => openPool(server, timeoutMs);
+function opener(url: string, settings: pg.PoolConfig & { connectionTimeoutMillis: number }): () => PgPool {
+  const open = (server: string): PgPool => openPool(server, settings);
   const urls = serverUrlsOf(url);
   if (urls.length === 1) return () => open(url);
-  const finder = new PrimaryFinder(urls, (server) => askServer(server, timeoutMs));
+  const finder = new PrimaryFinder(urls, (server) => askServer(server, settings.connectionTimeoutMillis));
   return () => new PrimaryPool(() => finder.find(), open);
 }
 
-function openPool(url: string, connectionTimeoutMillis: number): PgPool {
+function openPool(url: string, settings: pg.PoolConfig): PgPool {
   return new pg.Pool({
-    connectionString: url,
     max: connections,
-    connectionTimeoutMillis,
     // With this, idle connections, too, notice that a server went away silently.
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
+    ...settings,
+    connectionString: url,
   });
 }
 

@@ -1,7 +1,12 @@
 import { InvalidOptionError } from "@stratigraph/core";
+import {
+  postgresParameters,
+  takeOptions,
+  type UrlNames,
+  type UrlWithOptions,
+} from "@stratigraph/core/internal";
 import type { DatabaseOptions, PostgresOptions } from "@stratigraph/postgres";
 import type { BoundedMemoryOptions } from "@stratigraph/tiered";
-import { takeOptions, type UrlNames, type UrlWithOptions } from "./urlOptions.ts";
 
 /** The schemes of URLs that name a storage. */
 export type Scheme = "memory" | "pglite" | "postgresql" | "redis" | "s3" | "file";
@@ -28,59 +33,6 @@ const databaseNames: UrlNames<DatabaseOptions> = {
 const postgresNames: UrlNames<PostgresOptions> = { ...databaseNames, retryFor: "text" };
 const memoryNames: UrlNames<BoundedMemoryOptions> = { maxSize: "text", forgetAfter: "text" };
 
-/**
- * Parameters of connection strings that pg and libpq know (PostgreSQL's manual, 34.1.2; pg-connection-string). They are passed on.
- */
-const driverParameters: ReadonlySet<string> = new Set([
-  "application_name",
-  "channel_binding",
-  "client_encoding",
-  "connect_timeout",
-  "connectionTimeoutMillis",
-  "database",
-  "dbname",
-  "encoding",
-  "fallback_application_name",
-  "gssencmode",
-  "host",
-  "hostaddr",
-  "idleTimeoutMillis",
-  "idle_in_transaction_session_timeout",
-  "keepAlive",
-  "keepalives",
-  "keepalives_count",
-  "keepalives_idle",
-  "keepalives_interval",
-  "lock_timeout",
-  "max",
-  "maxLifetimeSeconds",
-  "min",
-  "options",
-  "passfile",
-  "password",
-  "port",
-  "query_timeout",
-  "replication",
-  "require_auth",
-  "ssl",
-  "ssl_max_protocol_version",
-  "ssl_min_protocol_version",
-  "sslcert",
-  "sslcompression",
-  "sslcrl",
-  "sslkey",
-  "sslmode",
-  "sslnegotiation",
-  "sslpassword",
-  "sslrootcert",
-  "sslsni",
-  "statement_timeout",
-  "target_session_attrs",
-  "tcp_user_timeout",
-  "uselibpqcompat",
-  "user",
-]);
-
 /** The scheme of a URL. @throws InvalidOptionError if it names no storage; the error shows only the scheme */
 export function schemeOf(field: string, url: string): Scheme {
   const found = /^([a-z0-9+]+):/i.exec(url)?.[1]?.toLowerCase();
@@ -101,7 +53,7 @@ export function schemeOf(field: string, url: string): Scheme {
 
 /** Splits a PostgreSQL URL into our options and the URL without them. @throws InvalidOptionError */
 export function postgresUrl(field: string, url: string): UrlWithOptions<PostgresOptions> {
-  const found = takeOptions(field, url, postgresNames, driverParameters);
+  const found = takeOptions(field, url, postgresNames, postgresParameters);
   // Prisma writes schema=public into every URL, and means the application's tables.
   if (found.options.schema === "public") {
     const advice =

@@ -1,5 +1,6 @@
-import { InvalidOptionError } from "@stratigraph/core";
-import { unknownParameter, type OptionNames } from "@stratigraph/core/internal";
+import type { OptionNames } from "./checkOptions.ts";
+import { InvalidOptionError } from "./errors.ts";
+import { unknownParameter } from "./unknownParameter.ts";
 
 /** How the text of a parameter is read: as it is, as a whole number, or as true or false. */
 type Reading = "text" | "count" | "flag";

@@ -1,4 +1,4 @@
-import { NoAnswerError } from "./timeouts.ts";
+import { FullPoolError, NoAnswerError } from "./timeouts.ts";
 
 // Which kind of failure an error of a driver is.
 
@@ -42,7 +42,12 @@ export function sqlStateOf(error: unknown): string | undefined {
 
 /** No answer came in time: the server may be slow or unreachable. */
 export function isTimeout(error: unknown): boolean {
-  return error instanceof NoAnswerError || says(error, timeoutMessages);
+  return error instanceof NoAnswerError || error instanceof FullPoolError || says(error, timeoutMessages);
+}
+
+/** A pool gave no connection in time: all were in use, or being opened. */
+export function isNoFreeConnection(error: unknown): boolean {
+  return says(error, /timeout exceeded when trying to connect/i);
 }
 
 /** A concurrent statement held a lock for longer than the lock timeout, or won a deadlock or serialization conflict. */

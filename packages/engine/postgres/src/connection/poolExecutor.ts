@@ -11,6 +11,7 @@ import {
   UnknownHostError,
 } from "./failures.ts";
 import { BoundedCallGate, observedCall } from "./calls.ts";
+import { explainFullPool, fullPoolError } from "./fullPool.ts";
 import { listen } from "./listener.ts";
 import { retried } from "./retried.ts";
 
@@ -26,11 +27,16 @@ export interface PoolLimits {
   readonly retryForMs: number;
   readonly statementTimeoutMs: number;
   readonly maxCalls: number;
+  /** How long opening a connection, or waiting for a free one, may take. Default: as a statement, at most 10 s. */
+  readonly connectTimeoutMs?: number | undefined;
 }
 
 /** How long opening a connection, or waiting for a free one, may take, in milliseconds. */
-export function connectTimeoutMsOf({ statementTimeoutMs }: Pick<PoolLimits, "statementTimeoutMs">): number {
-  return Math.ceil(Math.min(longestConnectMs, statementTimeoutMs));
+export function connectTimeoutMsOf({
+  statementTimeoutMs,
+  connectTimeoutMs,
+}: Pick<PoolLimits, "statementTimeoutMs" | "connectTimeoutMs">): number {
+  return connectTimeoutMs ?? Math.ceil(Math.min(longestConnectMs, statementTimeoutMs));
 }
 
 /** A pool and what its statements have shown of the server. */
@@ -98,7 +104,9 @@ export class PoolExecutor implements Executor {
           if (!isLockFailure(error)) attempt = { ...query, values: query.again ?? query.values ?? [] };
           return this.#patience(error, query);
         },
-      );
+      ).catch(async (error: unknown) => {
+        throw await explainFullPool(this.#current.pool, error);
+      });
       return { rows: rows as Record<string, unknown>[] };
     });
   }
@@ -129,8 +137,9 @@ export class PoolExecutor implements Executor {
       const result = await within(answer, connectTimeoutMsOf(this.#limits) + timeoutMs);
       this.#noteAnswer(state);
       return result;
-    } catch (error) {
-      if (error instanceof NoAnswerError) this.#gate.keep(answer);
+    } catch (reason) {
+      if (reason instanceof NoAnswerError) this.#gate.keep(answer);
+      const error = fullPoolError(state.pool, reason) ?? reason;
       if (sqlStateOf(error) !== undefined) this.#noteAnswer(state);
       const silent = isTimeout(error) && state.answeredAt < startedAt;
       // After a failover the host name leads to the new primary, while old connections lead to the server that is a standby now.

@@ -1,5 +1,6 @@
 import type { PgPool, PgPoolClient } from "./client.ts";
 import { isConnectionFailure, isReadOnly } from "./failures.ts";
+import type { CountedPool } from "./fullPool.ts";
 
 interface OpenPool {
   readonly pool: PgPool;
@@ -35,6 +36,17 @@ export class PrimaryPool implements PgPool {
   /** As `pg.Pool` has it: what opens a connection with these options. */
   get Client(): unknown {
     return (this.#current?.pool as { Client?: unknown } | undefined)?.Client;
+  }
+
+  /** As `pg.Pool` has them: connections, those that are free, and who waits for one. */
+  get totalCount(): number | undefined {
+    return (this.#current?.pool as CountedPool | undefined)?.totalCount;
+  }
+  get idleCount(): number | undefined {
+    return (this.#current?.pool as CountedPool | undefined)?.idleCount;
+  }
+  get waitingCount(): number | undefined {
+    return (this.#current?.pool as CountedPool | undefined)?.waitingCount;
   }
 
   async query(query: Parameters<PgPool["query"]>[0]): Promise<{ rows: unknown[] }> {

@@ -37,6 +37,18 @@ export class NoAnswerError extends Error {
   }
 }
 
+/** A statement waited in vain for a connection of a pool that had all of them in use. */
+export class FullPoolError extends Error {
+  /** How many connections the pool has. */
+  readonly connections: number;
+
+  constructor(connections: number, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = "FullPoolError";
+    this.connections = connections;
+  }
+}
+
 /**
  * Settles as `promise` does if it settles within `ms` milliseconds.
  * @param since returns the instant from which `ms` count; it is called again whenever they have passed. Default: from now
