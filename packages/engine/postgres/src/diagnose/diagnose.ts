@@ -65,7 +65,7 @@ export async function diagnose(
         },
         { name: "writable", look: async () => writableFinding(facts, request) },
         ...(embedded
-          ? []
+          ? [{ name: "durability", look: async () => unsynced }]
           : [
               { name: "durability", look: async () => durabilityFinding(facts) },
               { name: "connections", look: async () => poolFinding(place.connections, facts) },
@@ -168,6 +168,16 @@ function writableFinding({ standby, readOnly }: ServerFacts, { role }: DiagnoseR
     };
   return { status: "ok", found: "The server takes writes." };
 }
+
+/** PGlite runs PostgreSQL with fsync off, and its file system has none. */
+const unsynced: CheckResult = {
+  status: "warning",
+  found:
+    "A folder of PGlite is never synced to the disk: a power cut, or a crash of the machine, may lose acknowledged checkpoints or damage the folder. " +
+    "A process that is killed loses none.",
+  advice:
+    "A PostgreSQL server for what must survive that; else copies of the folder, made while no process has it open",
+};
 
 function durabilityFinding({
   fsync,
