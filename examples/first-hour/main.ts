@@ -37,7 +37,9 @@ async function turn(checkpointer: BaseCheckpointSaver, thread: string, text: str
 
 try {
   transcript.say(
-    "An agent on the default: an embedded database in the folder .stratigraph. Did it store anything?",
+    'The program of the [quick start](../README.md), with `createCheckpointer()` in place of `createCheckpointer({ pglite: ".stratigraph" })`: ' +
+      "without an argument it opens what stratigraph.config.json names, and the folder .stratigraph where there is none. It ran twice, the " +
+      'second time with the message "What did I say?". Did it store anything?',
   );
   {
     await using checkpointer = await createCheckpointer();
@@ -51,7 +53,7 @@ try {
   await transcript.run("diff ada@step:1 ada", 2);
 
   transcript.say(
-    "It moves to PostgreSQL, and goes on there. A config tells the application and the commands where.",
+    "It moves to PostgreSQL. Write stratigraph.config.json: it tells the application, which isn't changed, and the commands where to go on.",
   );
   await transcript.run(`move ${server.url}`);
   transcript.write("stratigraph.config.json", { checkpointer: { postgres: server.url } });

@@ -74,9 +74,12 @@ test("move: interrupted and continued; the threads stay here, too", async () => 
   const first = await rendered("move", { to: "production" }, ended);
   expect(first.output).toMatchObject({ complete: false, threads: 1, cursor: "ada" });
   expect(first.text).toContain('Interrupted. Go on with --cursor "ada"');
+  expect(first.text).not.toContain("stratigraph.config.json");
   const context = testContext(from, { places });
   const rest = await rendered("move", { to: "production", cursor: "ada" }, context);
   expect(rest.output).toMatchObject({ complete: true, threads: 2, differences: [] });
+  // Nothing else tells that the application still writes to the other storage.
+  expect(rest.text).toContain("To go on there, name that storage in stratigraph.config.json");
   expect((await from.listThreads()).threads).toHaveLength(3);
   expect(await chat(to, "bob")).toBe(4);
 });

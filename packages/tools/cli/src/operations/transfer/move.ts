@@ -38,6 +38,11 @@ export const move = operation({
     const target = await context.open(to);
     return copied(await moveThreads(from, target, copyOptions(input, context)));
   },
-  render: (output) => renderCopy("Moved", output),
+  *render(output) {
+    yield* renderCopy("Moved", output);
+    if (output.dryRun || !output.complete) return;
+    yield "Applications go on where they are told to. To go on there, name that storage in stratigraph.config.json, which createCheckpointer()";
+    yield "without an argument opens; one that names its storage in the code goes on here until that line is changed.";
+  },
   found: foundInCopy,
 });
