@@ -22,7 +22,7 @@ interface ProbingClient {
 }
 
 /** How long the server may take to answer beside the pool, in milliseconds. */
-const answerMs = 2000;
+const answerMs = 5000;
 
 /** What is being asked beside a pool: calls that failed at the same time ask once. */
 const asking = new WeakMap<PgPool, Promise<string | undefined>>();
