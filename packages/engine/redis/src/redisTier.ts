@@ -23,7 +23,6 @@ import {
   storedSize,
   conflictOf,
   lockRememberedMs,
-  tagKey,
   tombstoneMs,
   type Address,
   type AncestryReader,
@@ -88,6 +87,9 @@ import { ThreadIndex } from "./threadIndex.ts";
 
 /** How many pairs of run and thread an instance remembers as indexed. Forgetting one costs a repeated command. */
 const rememberedRuns = 4096;
+
+/** After so many names, a sweep ends. */
+const mostSwept = 5000;
 
 /** What append.lua and appendWrites.lua answer. */
 type WriteReply = [Buffer, ...(Buffer | number)[]];
@@ -362,13 +364,11 @@ export class RedisTier
     return await this.#calls.run("copyThread", targetId, async () => {
       const context = { connection: this.#connection, keys: this.#keys, ttlMs: this.#ttlMs(targetId) };
       // Index the target before the copy exists. An extra name does no harm; a missing one would hide the copy from a deletion by tag.
-      const tags = await this.#tagsOf(sourceId);
-      await this.#index.tags.add(targetId, tags);
+      await this.#index.tags.add(targetId, await this.#tagsOf(sourceId));
       const copied = await copyThread(context, sourceId, targetId);
       if (copied === undefined) return false;
-      const indexed = new Set(tags.map(tagKey));
-      const others = (await this.#tagsOf(targetId)).filter((tag) => !indexed.has(tagKey(tag)));
-      await this.#index.tags.add(targetId, others);
+      // Again: the source may have got other tags meanwhile, and whoever looked before the copy existed took its name out.
+      await this.#index.tags.add(targetId, await this.#tagsOf(targetId));
       await this.#index.written(targetId, copied.due, copied.stands);
       return true;
     });
@@ -434,15 +434,17 @@ export class RedisTier
 
   /**
    * Removes from the indexes the names of threads that are gone: expired threads, and deleted ones that runs wrote to. Unfinished
-   * copies and tombstones expire by themselves. A call looks at 200 threads and 200 runs, and continues where the last one ended. Removes
-   * also items that have expired.
+   * copies and tombstones expire by themselves. Looks at 200 names of each index, and at the next ones as long as it finds names to remove,
+   * up to about 5,000. The next call continues there. Removes also items that have expired.
    */
   async sweep(olderThanMs: number): Promise<number> {
-    return await this.#calls.run(
-      "sweep",
-      undefined,
-      async () => (await this.#index.sweep(Date.now() - olderThanMs)) + (await this.#spaces.sweep()),
-    );
+    return await this.#calls.run("sweep", undefined, async () => {
+      const beforeMs = Date.now() - olderThanMs;
+      let swept = 0;
+      for (let found = 1; found > 0 && swept < mostSwept; swept += found)
+        found = await this.#index.sweep(beforeMs);
+      return swept + (await this.#spaces.sweep());
+    });
   }
 
   /** Keeps a thread from expiring until {@link unpin}. False if the thread isn't here. */

@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
+import { randomInt } from "node:crypto";
 import type { ThreadTag } from "@stratigraph/core/tier";
 import type { Connection } from "./connection.ts";
-import { decodeId, encodeId } from "./checkpointKeys.ts";
+import { decodeId, encodeId, type Bytes } from "./checkpointKeys.ts";
 import type { KeyNames } from "./keyNames.ts";
-import { encodeStrings, StringReader } from "./lengthPrefixed.ts";
+import { DamagedValue, encodeStrings, StringReader } from "./lengthPrefixed.ts";
 
 /** Encodes a tag for a thread's hash. */
 export function encodeTag({ key, value }: ThreadTag): Buffer {
@@ -27,18 +27,28 @@ export function tagsIn(field: Buffer | null | undefined): ReadonlySet<string> {
 /** About how many of a tag's threads one ZSCAN reads. */
 const stepSize = 500;
 
+/** How many names a sweep looks at. */
+const sweepSize = 200;
+
+/** How many scores a millisecond has. Those that older versions gave are random, and lower than any of today. */
+const perMs = 1024;
+
 /**
  * Which threads carry a tag: for each tag a sorted set of thread ids. In a cluster it is in another slot than the threads, so no
  * script can write both. tagThread() writes the tag to the thread first, adds the thread to this index, and only then returns. So a
  * thread can be missing here only while its tagThread() is still running. An extra name does no harm, because readers look at the
  * tags of the thread itself.
  *
- * Every time a name is added, it gets a new random score. If a check finds that a name's thread is gone, the name is removed only if
- * its score is still the one from before the check. So a name that was added meanwhile stays.
+ * Every time a name is added, it gets another score, random within the second. If a check finds that a name's thread is gone, the name is
+ * removed only if its score is still the one from before the check. So a name that was added meanwhile stays.
  */
 export class TagIndex {
   readonly #connection: Connection;
   readonly #keys: KeyNames;
+  /** Where the next sweep continues: the tags at hand, the names of the first one that stay, and the rest of all tags. */
+  #unswept: string[] = [];
+  #kept = 0;
+  #cursor = "0";
 
   constructor(connection: Connection, keys: KeyNames) {
     this.#connection = connection;
@@ -47,9 +57,11 @@ export class TagIndex {
 
   /** Indexes a thread after it was tagged. @throws StratigraphError "UNAVAILABLE" */
   async add(threadId: string, tags: readonly ThreadTag[]): Promise<void> {
+    const second = Math.floor(Date.now() / 1000) * 1000;
     for (const tag of tags) {
       const key = this.#keys.tag(encodeTag(tag));
-      await this.#connection.command("ZADD", key, randomBytes(6).readUIntBE(0, 6), encodeId(threadId));
+      const score = second * perMs + randomInt(1000 * perMs);
+      await this.#connection.command("ZADD", key, score, encodeId(threadId));
       await this.#connection.command("SADD", this.#keys.tags, key);
     }
   }
@@ -70,9 +82,7 @@ export class TagIndex {
 
   /** Removes a thread's name unless the thread carries the tag. Never rejects, because an extra name does no harm. */
   async check(threadId: string, tag: Buffer): Promise<void> {
-    await this.#check(this.#keys.tag(tag), threadId, (field) => tagsIn(field).has(tag.toString("hex"))).catch(
-      () => undefined,
-    );
+    await this.#check(this.#keys.tag(tag), encodeId(threadId)).catch(() => undefined);
   }
 
   /**
@@ -84,16 +94,78 @@ export class TagIndex {
     if (picked === null) return;
     const key = picked.toString();
     const members = (await this.#connection.command("ZRANDMEMBER", key, 2)) as Buffer[];
-    if (members.length === 0) await this.#connection.command("SREM", this.#keys.tags, key);
-    for (const member of members) await this.#check(key, decodeId(member), (field) => field !== null);
+    if (members.length === 0) await this.#forget(key);
+    for (const member of members) await this.#check(key, member);
   }
 
-  async #check(key: string, threadId: string, carries: (field: Buffer | null) => boolean): Promise<void> {
-    const score = (await this.#connection.command("ZSCORE", key, encodeId(threadId))) as Buffer | null;
-    if (score === null) return;
+  /**
+   * Removes the names of threads that are gone or don't carry the tag, and tags without names. Each call looks at some names, and continues
+   * where the last one ended.
+   * @param beforeMs only names that were added before this instant, in milliseconds since 1970
+   * @returns how many names were removed
+   */
+  async sweep(beforeMs: number): Promise<number> {
+    let [left, swept, isOver] = [sweepSize, 0, false];
+    while (left > 0) {
+      const [key] = this.#unswept;
+      if (key === undefined) {
+        if (isOver) break;
+        const reply = await this.#connection.command(
+          ...(["SSCAN", this.#keys.tags, this.#cursor, "COUNT", sweepSize] as const),
+        );
+        const [next, found] = reply as [Buffer, Buffer[]];
+        this.#unswept = found.map(String);
+        this.#cursor = next.toString();
+        isOver = this.#cursor === "0";
+        continue;
+      }
+      const range = ["-inf", `(${beforeMs * perMs}`, "LIMIT", this.#kept, left] as const;
+      const members = (await this.#connection.command("ZRANGEBYSCORE", key, ...range)) as Buffer[];
+      for (const member of members) {
+        if (await this.#check(key, member)) swept += 1;
+        else this.#kept += 1;
+      }
+      if (members.length === 0) await this.#forget(key);
+      if (members.length < left) {
+        this.#unswept.shift();
+        this.#kept = 0;
+      }
+      left -= Math.max(1, members.length);
+    }
+    return swept;
+  }
+
+  /** Whether a name was removed, because its thread doesn't carry the tag. */
+  async #check(key: string, member: Bytes): Promise<boolean> {
+    const score = (await this.#connection.command("ZSCORE", key, member)) as Buffer | null;
+    if (score === null) return false;
+    const threadId = decodeId(Buffer.from(member));
     const [thread] = this.#keys.thread(threadId);
-    const [id, field] = (await this.#connection.command("HMGET", thread, "id", "g")) as (Buffer | null)[];
-    if (id?.toString() === threadId && carries(field ?? null)) return;
-    await this.#connection.run("unindex", [key], [encodeId(threadId), score]);
+    const [id, field] = (await this.#connection.command("HMGET", thread, "id", "g")) as [
+      Buffer | null,
+      Buffer | null,
+    ];
+    if (id === null ? field !== null : id.toString() !== threadId || this.#isIn(field, key)) return false;
+    if ((await this.#connection.run("unindex", [key], [member, score])) !== 1) return false;
+    await this.#forget(key);
+    return true;
+  }
+
+  /** Whether a thread's field `g` has the tag of a key. True if it is damaged: then nobody knows. */
+  #isIn(field: Buffer | null, key: string): boolean {
+    try {
+      return [...tagsIn(field)].some((tag) => this.#keys.tag(Buffer.from(tag, "hex")) === key);
+    } catch (error) {
+      if (error instanceof DamagedValue) return true;
+      throw error;
+    }
+  }
+
+  /** Removes a tag from the set of all tags if no thread has it. Whoever tags one meanwhile adds its name first, so the tag comes back. */
+  async #forget(key: string): Promise<void> {
+    if ((await this.#connection.command("EXISTS", key)) !== 0) return;
+    await this.#connection.command("SREM", this.#keys.tags, key);
+    if ((await this.#connection.command("EXISTS", key)) !== 0)
+      await this.#connection.command("SADD", this.#keys.tags, key);
   }
 }

@@ -50,8 +50,8 @@ export class ThreadIndex {
   readonly tags: TagIndex;
   /** Threads that this process put into the index of open ones, and hasn't made idle since. */
   readonly #entered = remembering<true>(rememberedOpen);
-  /** Where the next sweep continues: after this thread, and after so many runs. */
-  #sweptThread: IndexedThread | undefined;
+  /** Where the next sweep continues: after this thread of an index, and after so many runs. */
+  readonly #sweptThreads = new Map<string, IndexedThread | undefined>();
   #sweptRuns = 0;
 
   constructor(connection: Connection, keys: KeyNames, ttlMs: number) {
@@ -150,29 +150,31 @@ export class ThreadIndex {
   }
 
   /**
-   * Removes the names of threads that are gone: from the index of all threads, which doesn't notice when threads expire, and from the
-   * sets of runs. Puts those that are open into the index of open threads, should they be missing there. Each call looks at a page of threads and a page of runs, and continues where the last one ended.
+   * Removes the names of threads that are gone from the indexes, which don't notice when threads expire. Puts those that are open into the
+   * index of open threads, should they be missing there. Each call looks at a page of each index, and continues where the last one ended.
    * @param beforeMs only names that were written before this instant, in milliseconds since 1970
    * @returns how many names were removed
    */
   async sweep(beforeMs: number): Promise<number> {
-    return (await this.#sweepThreads(beforeMs)) + (await this.#sweepRuns(beforeMs));
+    let swept = 0;
+    for (const key of [this.#keys.threads, this.#keys.open]) swept += await this.#sweepThreads(key, beforeMs);
+    return swept + (await this.#sweepRuns(beforeMs)) + (await this.tags.sweep(beforeMs));
   }
 
-  async #sweepThreads(beforeMs: number): Promise<number> {
-    const page = await this.#page(false, beforeMs, this.#sweptThread);
-    this.#sweptThread = page.length < pageSize ? undefined : page.at(-1);
-    let swept = 0;
-    for (const thread of page) {
-      if (thread.writtenAtMs >= beforeMs) continue;
+  async #sweepThreads(key: string, beforeMs: number): Promise<number> {
+    const page = await this.#page(false, beforeMs, this.#sweptThreads.get(key), key);
+    this.#sweptThreads.set(key, page.length < pageSize ? undefined : page.at(-1));
+    const swept = page.map(async (thread): Promise<number> => {
+      if (thread.writtenAtMs >= beforeMs || thread.threadId === wholeMark) return 0;
       const found = await this.#lookOrTell(thread.threadId, {
         status: "unknown",
         onDamaged: () => undefined,
       });
-      if (found === "gone") swept += await this.#gone(thread);
-      else if (isOpen(found)) await this.#enter(thread.threadId, found.info.writtenAtMs, "NX");
-    }
-    return swept;
+      if (found === "gone") return await this.#gone(thread, key);
+      if (isOpen(found)) await this.#enter(thread.threadId, found.info.writtenAtMs, "NX");
+      return 0;
+    });
+    return (await Promise.all(swept)).reduce((sum, many) => sum + many, 0);
   }
 
   async #sweepRuns(beforeMs: number): Promise<number> {
@@ -359,10 +361,10 @@ export class ThreadIndex {
     return { info: { ...info, ...(headRecord === undefined ? {} : { headRecord }) }, tags: tagsIn(tags) };
   }
 
-  /** Removes the name of a thread that is gone, unless the thread was written to meanwhile. */
-  async #gone({ threadId, writtenAtMs }: IndexedThread): Promise<number> {
+  /** Removes the name of a thread that is gone from an index, unless the thread was written to meanwhile. */
+  async #gone({ threadId, writtenAtMs }: IndexedThread, key = this.#keys.threads): Promise<number> {
     const args = [encodeId(threadId), writtenAtMs];
-    return Number(await this.#connection.run("unindex", [this.#keys.threads], args));
+    return Number(await this.#connection.run("unindex", [key], args));
   }
 
   async #page(

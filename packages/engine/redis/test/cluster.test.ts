@@ -8,6 +8,7 @@ import { RedisSaver, redis } from "../src/index.ts";
 import { testStore } from "../../../tools/testing/src/store/testStore.ts";
 import { testWorkspaceTier } from "../../../tools/testing/src/store/testWorkspaceTier.ts";
 import { blob, put } from "./fixtures.ts";
+import { testShrinking } from "./shrinking.ts";
 import { allRounds, sparser } from "../../../../test/rounds.ts";
 
 // Three masters and three replicas: every thread in its slot, the indexes of all threads in others.
@@ -68,6 +69,8 @@ testWorkspaceTier("Redis Cluster", async () => {
   const shared = options();
   return { tier: redis(shared), other: redis(shared) };
 });
+
+testShrinking(options);
 
 test("fromCluster opens a client of its own, which end() closes", async () => {
   const prefix = `from ${(prefixes += 1)}:`;

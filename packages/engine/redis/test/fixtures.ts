@@ -1,4 +1,4 @@
-import type { Redis } from "ioredis";
+import type { Cluster, Redis } from "ioredis";
 import { createHash } from "node:crypto";
 import type { Address, AppendRequest, Blob } from "@stratigraph/core/tier";
 import type { RedisClient } from "../src/index.ts";
@@ -58,7 +58,7 @@ export function watched(
 }
 
 /** Lets both keys of a thread expire. A millisecond passes, without which what is written next could have the same revision. */
-export async function expireKeys(client: Redis, keys: string[]): Promise<void> {
+export async function expireKeys(client: Redis | Cluster, keys: string[]): Promise<void> {
   for (const key of keys) await client.pexpire(key, 1);
   await expect.poll(() => client.exists(keys), { timeout: 20_000 }).toBe(0);
 }

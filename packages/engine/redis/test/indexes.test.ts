@@ -161,6 +161,51 @@ describe("of tags", () => {
     expect((await tagged()).sort()).toEqual(["again", "copy", "source"]);
     expect((await tagged(team)).sort()).toEqual(["again", "copy", "source"]);
   });
+
+  test("a copy whose name is taken out before it is there is named again", async () => {
+    await other.append(put("source", "c1"));
+    await other.tagThread("source", [anna]);
+    const copier = before((command) => command === "paste", tagged);
+    expect(await copier.copyThread("source", "copy")).toBe(true);
+    expect((await tagged()).sort()).toEqual(["copy", "source"]);
+  });
+
+  test("a tag without threads is forgotten at once, but not one that is given meanwhile", async () => {
+    for (const threadId of ["a", "b"]) {
+      await other.append(put(threadId, "c1"));
+      await other.tagThread(threadId, [anna]);
+    }
+    await other.deleteThread("a");
+    expect(await client.scard(`${prefix}tags`)).toBe(1);
+    const deleter = before(
+      (command) => command === "SREM",
+      () => other.tagThread("a", [anna]),
+    );
+    await deleter.deleteThread("b");
+    expect(await client.scard(`${prefix}tags`)).toBe(1);
+    await other.untagThread("a", [anna]);
+    expect(await client.keys(`${prefix}tag*`)).toEqual([]);
+  });
+
+  test("a sweep goes on behind the threads of a tag that stay", async () => {
+    for (let n = 0; n < 210; n += 1) await other.tagThread(`t${n}`, [anna]);
+    const [key] = await client.keys(`${prefix}tag:*`);
+    await client.zadd(key!, (Date.now() + hourMs / 2) * 1024, "gone");
+    expect([await other.sweep(-hourMs), await other.sweep(-hourMs)]).toEqual([0, 1]);
+    expect(await client.zcard(key!)).toBe(210);
+  });
+
+  test("a sweep leaves a thread whose tags are damaged, and goes on", async () => {
+    for (const threadId of ["damaged", "gone"]) {
+      await other.append(put(threadId, "c1"));
+      await other.tagThread(threadId, [anna]);
+    }
+    await client.hset(`${prefix}t:{damaged}`, "g", "9:x");
+    await client.del(`${prefix}t:{gone}`, `${prefix}i:{gone}`);
+    await other.sweep(-hourMs);
+    const [key] = await client.keys(`${prefix}tag:*`);
+    expect(await client.zrange(key!, 0, "-1")).toEqual(["damaged"]);
+  });
 });
 
 test("a copy of which a part was evicted before it was there whole is made again", async () => {
