@@ -1,7 +1,9 @@
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { Tier } from "@stratigraph/core";
 import type { ListedCheckpoint } from "@stratigraph/core/tier";
 import { MemoryTier } from "@stratigraph/core";
-import { configOf, Ledger } from "./ledger.ts";
+import type { TieredSaver } from "@stratigraph/tiered";
+import { configOf, idOf, Ledger } from "./ledger.ts";
 import { simulate } from "./simulate.ts";
 import { Site, warmUp } from "./site.ts";
 
@@ -178,5 +180,77 @@ test("a deletion that a clock which went back dates before one that was finished
     other.kill();
     await saver.maintain();
     expect((await site.tiers.cold.peek({ threadId: "t2", namespace: "" })).head).toBeUndefined();
+  });
+});
+
+describe.each([false, true])("a deletion while an archived thread is restored; begun anew: %s", (isAnew) => {
+  /**
+   * Holds a call of the restorer in `work` until the thread is deleted in the warm tier; the deleter dies before it deletes the archive.
+   * Returns the result or the error of `work`.
+   */
+  const deletedWhile = async (
+    prepare: (saver: TieredSaver, ledger: Ledger, first: string) => Promise<unknown>,
+    work: (saver: TieredSaver) => Promise<unknown>,
+    method = "append",
+  ): Promise<unknown> => {
+    let end: unknown;
+    await simulate(async (world) => {
+      const site = new Site(world);
+      const [ledger, anew] = [new Ledger("t"), new Ledger("t", 100)];
+      const [restorer, deleter] = [world.machine("restorer"), world.machine("deleter")];
+      const before = site.open(world.machine("before"));
+      const first = (await ledger.turn(before))!;
+      await ledger.turn(before);
+      await before.maintain();
+      const saver = site.open(restorer, { restoreOn: "write" });
+      await prepare(saver, ledger, first);
+      const held = world.hold(method, { from: restorer, to: site.warm });
+      const working = work(saver).catch((error: unknown) => error);
+      await held.reached;
+      const last = world.hold("deleteThread", { from: deleter, to: site.cold });
+      void site
+        .open(deleter)
+        .deleteThread("t")
+        .catch(() => undefined);
+      await last.reached;
+      deleter.kill();
+      if (isAnew) await anew.turn(site.open(world.machine("anew")));
+      await held.release();
+      end = await working;
+      const reader = site.open(world.machine("reader"));
+      await (isAnew ? anew.checkAll(reader) : anew.checkGone(reader));
+    });
+    return end;
+  };
+  const late = async (saver: TieredSaver, ledger: Ledger, first: string): Promise<void> => {
+    await ledger.write(saver, first, "late");
+    await ledger.turn(saver);
+  };
+
+  test.each(["append", "strays", "read"])("by an archiver, late at %s", async (method) => {
+    const steps = await deletedWhile(late, async (saver) => (await saver.maintain()).steps, method);
+    expect(steps).not.toMatchObject([{ error: expect.anything() as unknown }]);
+  });
+
+  test("by somebody who restores all of it", async () => {
+    const restored = await deletedWhile(
+      async () => undefined,
+      async (saver) => await saver.tier.restoreThread!("t"),
+    );
+    expect(restored).toMatchObject({ checkpoints: 0 });
+  });
+
+  test.each(["append", "read", "peek"])("by a run, late at %s, which is told", async (method) => {
+    let tuple: CheckpointTuple | undefined;
+    const ended = await deletedWhile(
+      async (saver) => (tuple = await saver.getTuple(configOf("t"))),
+      async (saver) => {
+        const { checkpoint, metadata } = tuple!;
+        const next = { ...checkpoint, id: idOf(50) };
+        await saver.put(configOf("t", checkpoint.id), next, metadata!, {});
+      },
+      method,
+    );
+    expect(ended).toMatchObject({ code: "THREAD_DELETED" });
   });
 });

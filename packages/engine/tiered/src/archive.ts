@@ -30,7 +30,6 @@ import {
   type Reading,
   type RemoveRequest,
   type StoredCheckpoint,
-  type StoredWriteBatch,
   type ThreadState,
 } from "@stratigraph/core/tier";
 import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
@@ -111,7 +110,7 @@ export class Archive {
       if (checkpointId !== state.head) await this.#refuseLost(address);
       return state;
     }
-    if (restoreOn === "read" && (await this.#restore(checkpoint, state))) {
+    if (restoreOn === "read" && (await this.#restore(checkpoint, state, state.revision)) === "restored") {
       const restored = await this.#warm.read(at);
       if (restored.checkpoint !== undefined) return restored;
     }
@@ -147,11 +146,14 @@ export class Archive {
    * @throws StratigraphError "ARCHIVE_UNAVAILABLE"
    */
   async restoreServed(threadId: string): Promise<void> {
-    for (const address of this.#served.get(threadId)?.values() ?? []) {
+    // Where the mark is gone, the thread was deleted since.
+    const { head: mark, revision } = await this.#mark(threadId);
+    const served = mark === undefined ? undefined : this.#served.get(threadId)?.values();
+    for (const address of served ?? []) {
       const { checkpoint: inWarm, head } = await this.#warm.read(address);
       if (inWarm !== undefined) continue;
       const checkpoint = await this.#taken(address, head);
-      if (checkpoint !== undefined) await this.#restoreWhole(checkpoint);
+      if (checkpoint !== undefined) await this.#restoreWhole(checkpoint, revision);
     }
     this.#served.delete(threadId);
   }
@@ -498,16 +500,16 @@ export class Archive {
     checkpointId,
   }: Pick<ListQuery, "namespace" | "checkpointId"> & { readonly threadId: string }) {
     const one = checkpointId === undefined ? undefined : [{ threadId, namespace, checkpointId }];
-    const writes = new Map<string, readonly StoredWriteBatch[]>();
+    const found = new Map<string, LaterWrites>();
     for (const at of one ?? (await this.#strays(threadId)))
-      writes.set(addressKey(at, at.checkpointId), (await this.#warm.peek(at)).writes);
-    return ({ record }: StoredCheckpoint) => writes.get(addressKey(record, record.checkpointId)) ?? [];
+      found.set(addressKey(at, at.checkpointId), await this.#warm.peek(at));
+    return ({ record }: StoredCheckpoint) => found.get(addressKey(record, record.checkpointId));
   }
 
   /** Adds to an archived checkpoint the pending writes that came after it was archived. */
   async #withLaterWrites<T extends StoredCheckpoint>(
     stored: T,
-    writes: readonly StoredWriteBatch[],
+    { writes, revision }: LaterWrites = { writes: [], revision: 0 },
   ): Promise<T> {
     if (writes.length === 0) return stored;
     // Some may be in both tiers, if an archiver copied them to the archive between the two reads. Readers count each batch once.
@@ -515,7 +517,7 @@ export class Archive {
       return { ...stored, writes: [...stored.writes, ...writes] };
     // The writes name blobs that only the warm tier has. It returns blobs only together with their checkpoint, so restore that first.
     if (looksOnly()) throw new EvictedError(this.#warm.primary.name, pick(stored.record));
-    const restored = await this.#restoreWhole(stored);
+    const restored = await this.#restoreWhole(stored, revision);
     return { ...stored, ...restored };
   }
 
@@ -524,10 +526,11 @@ export class Archive {
    * and the warm tier lists pending writes only with their checkpoint.
    */
   async restoreWritten(threadId: string): Promise<void> {
-    if (!(await this.holdsMore(threadId))) return;
+    const { head: mark, revision } = await this.#mark(threadId);
+    if (mark === undefined) return;
     for (const at of await this.#strays(threadId)) {
       const checkpoint = await this.#taken(at, (await this.#warm.peek(at)).head);
-      if (checkpoint !== undefined) await this.#restoreWhole(checkpoint);
+      if (checkpoint !== undefined) await this.#restoreWhole(checkpoint, revision);
     }
   }
 
@@ -537,7 +540,8 @@ export class Archive {
    * @throws StratigraphError "ARCHIVE_UNAVAILABLE", "OVERLOADED"; EvictedError if the archive lacks what the warm tier dropped
    */
   async restoreThread(threadId: string): Promise<MovedThread | undefined> {
-    if (!(await this.holdsMore(threadId))) return undefined;
+    const { head: mark, revision } = await this.#mark(threadId);
+    if (mark === undefined) return undefined;
     await this.#refuseLost({ threadId, namespace: "" });
     let [checkpoints, bytes] = [0, 0];
     const counted = new Set<BlobHash>();
@@ -545,7 +549,7 @@ export class Archive {
       const { record, writes, blobs, head } = stored;
       // Without a head, nothing leads to the checkpoint any more.
       if (head === undefined || (await this.#warmRecord(record)) !== undefined) continue;
-      await this.#restoreWhole(stored);
+      if ((await this.#restoreWhole(stored, revision)) === undefined) continue;
       checkpoints += 1;
       bytes += writes.reduce((sum, { body }) => sum + body.length, record.body.length);
       for (const [hash, blob] of blobClosure(namedBlobs(record, writes), blobs) ?? []) {
@@ -580,17 +584,20 @@ export class Archive {
 
   /**
    * Restores a checkpoint, and tries again if the thread is written to meanwhile.
+   * @param seen the thread's revision before the archive was read, when it was archived
+   * @returns undefined if the thread was deleted since; perhaps it has begun anew
    * @throws StratigraphError "OVERLOADED"; CorruptionError if the archive doesn't have all of it
    */
-  async #restoreWhole(stored: StoredCheckpoint): Promise<StoredCheckpoint> {
+  async #restoreWhole(stored: StoredCheckpoint, seen: number): Promise<StoredCheckpoint | undefined> {
     const at = pick(stored.record);
     const missing = missingBlob(namedBlobs(stored.record, stored.writes), stored.blobs);
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const state = await this.#warm.read(at);
       if (state.checkpoint !== undefined) return state.checkpoint;
+      if (state.head === undefined) return undefined;
       if (missing !== undefined)
         throw new CorruptionError(at, `blob ${missing} is missing in its archive (tier ${this.tier.name})`);
-      await this.#restore(stored, state);
+      if ((await this.#restore(stored, state, seen)) === "deleted") return undefined;
     }
     throw new StratigraphError(
       "OVERLOADED",
@@ -599,17 +606,25 @@ export class Archive {
     );
   }
 
-  /** Copies an archived checkpoint back to the warm tier. False if somebody changed the thread meanwhile. */
-  async #restore(stored: StoredCheckpoint, state: Reading): Promise<boolean> {
+  /**
+   * Copies an archived checkpoint back to the warm tier.
+   * @param seen the thread's revision before the archive was read. What was deleted since doesn't come back
+   * @returns undefined if somebody changed the thread meanwhile
+   */
+  async #restore(
+    stored: StoredCheckpoint,
+    state: Reading,
+    seen: number,
+  ): Promise<"restored" | "deleted" | undefined> {
     const { record, writes } = stored;
     const { threadId, namespace, checkpointId } = record;
     const blobs = blobClosure(namedBlobs(record, writes), stored.blobs);
-    if (blobs === undefined || state.head === undefined) return false;
+    if (blobs === undefined || state.head === undefined) return undefined;
     // Read the mark, and replace it below: otherwise two readers that restore at the same time would add the same pending writes twice,
     // perhaps after newer ones.
     const mark = await this.#mark(threadId);
     const now = await this.#warm.peek({ threadId, namespace, checkpointId });
-    if (now.revision !== state.revision) return false;
+    if (now.revision !== state.revision) return undefined;
     // If there are writes to restore, append the newer ones once more: they must come after the restored ones, which they may replace.
     const inOrder = writes.length === 0 ? [] : [...writes, ...now.writes];
     try {
@@ -628,14 +643,14 @@ export class Archive {
           },
         ],
         onConflict: "refuse",
-        seen: state.revision,
+        seen,
       });
     } catch (error) {
-      if (isOvertaken(error)) return false;
-      throw error;
+      if (!isOvertaken(error)) throw error;
+      return StratigraphError.is(error, "THREAD_DELETED") ? "deleted" : undefined;
     }
     trace({ type: "maintenance", what: "restored", threadId, data: { namespace, checkpointId } });
-    return true;
+    return "restored";
   }
 
   #serve(at: Address): void {
@@ -644,6 +659,9 @@ export class Archive {
     this.#served.set(at.threadId, served);
   }
 }
+
+/** Pending writes that came to a checkpoint after it was archived, and the thread's revision then. */
+type LaterWrites = Pick<Peek, "writes" | "revision">;
 
 /** Whether a thread is deleted already, perhaps while the archive couldn't be reached. */
 function isDeleted({ revision, head }: ThreadState): boolean {
