@@ -47,8 +47,8 @@ export class Archiving {
   }
 
   /** Finishes deletions whose process died half-way, and deletes archived threads after `deleteArchivedAfter`. */
-  async *finishDeletions({ dryRun }: Batch): AsyncGenerator<MaintenanceStep> {
-    for await (const { why, threadId, leftAt } of this.#dueDeletions.threads()) {
+  async *finishDeletions({ dryRun, onDamaged }: Batch): AsyncGenerator<MaintenanceStep> {
+    for await (const { why, threadId, leftAt } of this.#dueDeletions.threads(onDamaged)) {
       const what = why === "deleted" ? "finish-deletion" : "delete";
       const step = await stepOf({ what, threadId }, async () => {
         if (dryRun) return { done: false };

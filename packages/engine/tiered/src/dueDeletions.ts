@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Tier } from "@stratigraph/core";
 import { isArchiveSource, keepsLeases, trace } from "@stratigraph/core/internal";
-import type { ArchiveSource } from "@stratigraph/core/tier";
+import type { ArchiveSource, ThreadQuery } from "@stratigraph/core/tier";
 import { archivedMark } from "./archivedMark.ts";
 import { hasGiven, lifeOf, mayHaveGiven, wasDeleted, whoseCopy } from "./life.ts";
 
@@ -34,6 +34,7 @@ export class DueDeletions {
   #expiryLookedAtMs = Number.NEGATIVE_INFINITY;
   #lookedThroughAtMs = Number.NEGATIVE_INFINITY;
   #mustRepeat = false;
+  #onDamaged: ThreadQuery["onDamaged"];
   /** The holder's name in requests for the lease. */
   readonly #holder = randomUUID();
 
@@ -49,8 +50,10 @@ export class DueDeletions {
     this.#mustRepeat = true;
   }
 
-  async *threads(): AsyncGenerator<DueDeletion> {
+  /** @param onDamaged called for each thread of the archive that is left out, because what names it is damaged */
+  async *threads(onDamaged: (error: Error) => void): AsyncGenerator<DueDeletion> {
     this.#mustRepeat = false;
+    this.#onDamaged = onDamaged;
     if (isArchiveSource(this.#warm)) {
       yield* this.#byTombstones(this.#warm);
       if (await this.#isToLookThrough()) yield* this.#lookThrough();
@@ -94,7 +97,7 @@ export class DueDeletions {
 
   /** Asks the warm tier about each archived thread. That is costly, but needed each time if the warm tier can't list tombstones. */
   async *#byArchive(): AsyncGenerator<DueDeletion> {
-    for await (const { threadId, head } of this.#cold.threads({})) {
+    for await (const { threadId, head } of this.#cold.threads({ onDamaged: this.#onDamaged })) {
       // Ask the archive first: the warm tier has a life before the archive has it, and until the thread is deleted.
       const copy = await this.#cold.peek({ threadId, namespace: lifeOf });
       const owner = await this.#warm.peek({ threadId, namespace: "" });
@@ -146,6 +149,7 @@ export class DueDeletions {
     if (now - this.#expiryLookedAtMs < this.#deleteArchivedAfterMs / 100) return;
     for await (const { threadId } of this.#cold.threads({
       writtenBeforeMs: now - this.#deleteArchivedAfterMs,
+      onDamaged: this.#onDamaged,
     }))
       if (this.#orLeft(threadId, await this.#mayExpire(threadId))) yield { why: "expired", threadId };
     if (!this.#mustRepeat) this.#expiryLookedAtMs = now;

@@ -56,6 +56,7 @@ export class Maintenance {
   async *#steps(dryRun: boolean): AsyncGenerator<MaintenanceStep | undefined> {
     const batch = new Batch(this.#pace.maxThreads, dryRun);
     for (const task of this.#tasks) yield* task(batch);
+    for (const error of batch.damaged.values()) yield { what: "sweep", done: false, error };
   }
 }
 

@@ -33,7 +33,11 @@ export class ThreadWalk {
   async *#from(after: ThreadInfo | undefined, query: IdleQuery, batch: Batch): AsyncGenerator<ThreadInfo> {
     const limit = batch.left;
     let found = 0;
-    for await (const thread of this.#tier.threads({ ...query, after, limit })) {
+    const onDamaged = (error: Error): void => {
+      found += 1;
+      batch.onDamaged(error);
+    };
+    for await (const thread of this.#tier.threads({ ...query, after, limit, onDamaged })) {
       if (!batch.take()) return;
       found += 1;
       if (!batch.dryRun) this.#after = thread;

@@ -58,7 +58,9 @@ export class WrittenThreads {
   async *#written(batch: Batch): AsyncGenerator<ThreadInfo> {
     if (batch.left === 0) return;
     let [after, topMs] = [this.#after, this.#topMs];
-    for await (const thread of this.#tier.threads({ order: "newest", includeEvicted: false, after })) {
+    const { onDamaged } = batch;
+    const query = { order: "newest", includeEvicted: false, after, onDamaged } as const;
+    for await (const thread of this.#tier.threads(query)) {
       topMs ??= thread.writtenAtMs;
       if (thread.writtenAtMs < this.#floorMs) break;
       if (this.#looked.get(thread.threadId)?.revision !== thread.revision) {
