@@ -214,8 +214,8 @@ export const byHandMutants: readonly Mutant[] = [
     kind: "fault",
     what: "an edit of something else on the branch that went back ends the step of a node that wasn't due yet",
     file: "packages/features/journal/src/langgraph/edits.ts",
-    find: "if (!(await this.#isAnyDue(before, due)) || (await this.#isAnyDue(now, due)))",
-    replace: "if (await this.#isAnyDue(now, due))",
+    find: "if (!(await isDue(before)) || (await isDue(now)))",
+    replace: "if (await isDue(now))",
     tests: ["packages/features/journal/test/byHandAndBack.test.ts"],
   },
   {

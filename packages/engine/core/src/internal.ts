@@ -11,14 +11,14 @@ export type { ItemCoder, ItemValue } from "./items/itemCoder.ts";
 export { noteStatusTask } from "./maintenance/noteStatus.ts";
 export { outcomeLetters, statusLetters, statusOfLetter } from "./contract/statusLetters.ts";
 export {
-  isJoined,
+  dueNodes,
+  sentTo,
   statusFrom,
   statusTerms,
   threadStatuses,
   type TaskOutcome,
 } from "./contract/threadStatus.ts";
-export { statusAt } from "./operations/statusAt.ts";
-export { taskStates } from "./operations/taskStates.ts";
+export { dueAt, isDueAt, statesAt, statusAt, taskStates, type TaskStates } from "./operations/taskStates.ts";
 export { TierStore } from "./items/tierStore.ts";
 export { ttlOf, type ItemTtl } from "./items/ttl.ts";
 export { isLogged, keepsWorkspaces } from "./contract/workspaces.ts";

@@ -1,4 +1,4 @@
-import { ERROR, TASKS } from "@langchain/langgraph-checkpoint";
+import { ERROR } from "@langchain/langgraph-checkpoint";
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import { ancestorsFrom, refusePart, taskStates } from "@stratigraph/core/internal";
 import { checkPoint } from "./checkPoint.ts";
@@ -173,25 +173,22 @@ function lastText(messages: readonly CountedMessage[]): string | undefined {
 
 async function outcomeOf(
   saver: TierSaver,
-  { stored, body }: ReadPoint,
+  { stored }: ReadPoint,
 ): Promise<{ outcome: ThreadSummary["outcome"]; error?: string }> {
-  const { waiting, failed } = await taskStates(saver, stored);
-  if (waiting.size > 0) return { outcome: "interrupted" };
-  if (failed !== undefined) {
-    const errors = { channels: new Set([ERROR]) };
-    const [error] = await saver.coder.writes.decode(stored.record, [failed], stored.blobs, errors);
-    return { outcome: "failed", error: errorText(error!.value) };
-  }
-  const { channel_values } = await saver.coder.checkpoint(stored, body, {});
-  const due = Object.entries(channel_values).some(([name, value]) => isTrigger(name, value));
-  return { outcome: due ? "unfinished" : "finished" };
+  const { failed, status } = await taskStates(saver, stored);
+  const outcome = outcomes[await status()];
+  if (outcome !== "failed") return { outcome };
+  const errors = { channels: new Set([ERROR]) };
+  const [error] = await saver.coder.writes.decode(stored.record, [failed!], stored.blobs, errors);
+  return { outcome, error: errorText(error!.value) };
 }
 
-/** Whether a stored channel makes a node run. LangGraph clears such channels once they are consumed. */
-function isTrigger(name: string, value: unknown): boolean {
-  if (name === TASKS) return Array.isArray(value) && value.flat().length > 0;
-  return name === "__start__" || name.startsWith("branch:to:");
-}
+const outcomes = {
+  waiting: "interrupted",
+  failed: "failed",
+  interrupted: "unfinished",
+  idle: "finished",
+} as const;
 
 function errorText(value: unknown): string {
   const message: unknown = (value as { message?: unknown } | null)?.message;

@@ -40,6 +40,22 @@ describe.each(savers)("diff and compare on %s", (_name, open) => {
     expect(formatDiff(await diff(saver, { threadId }, { threadId: "x" }))).toContain("- #m2  human: two");
   });
 
+  test("a thread whose node waits for two others, and is due, isn't finished", async () => {
+    const graph = new StateGraph(Annotation.Root({ said: Annotation<string>({ reducer: (_, b) => b }) }))
+      .addNode("a", () => ({ said: "a" }))
+      .addNode("b", () => ({ said: "b" }))
+      .addNode("c", () => ({ said: "c" }))
+      .addEdge(START, "a")
+      .addEdge(START, "b")
+      .addEdge(["a", "b"], "c")
+      .compile({ checkpointer: saver, interruptBefore: ["c"] });
+    const outcome = async () => (await compare(saver, ["joined"])).threads[0]!.outcome;
+    await graph.invoke({}, on("joined"));
+    expect(await outcome()).toBe("unfinished");
+    await graph.invoke(null, on("joined"));
+    expect(await outcome()).toBe("finished");
+  });
+
   test("DeltaChannels are diffed by what was written", async () => {
     const graph = deltaChat(saver, 3);
     for (const text of ["one", "two", "three"]) await graph.invoke({ messages: [human(text)] }, on("delta"));

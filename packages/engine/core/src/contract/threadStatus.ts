@@ -69,13 +69,30 @@ export function statusTerm(values: Readonly<Record<string, unknown>>): number {
   return isDue(values) ? dueTerm : idleTerm;
 }
 
-/** Whether a step is due, by the values of a checkpoint's control channels: LangGraph clears those that were used. */
+/** Whether a step is due, by the values of a checkpoint. */
 export function isDue(values: Readonly<Record<string, unknown>>): boolean {
-  return Object.entries(values).some(([channel, value]) => {
-    if (value === undefined) return false;
-    if (channel === "__start__" || channel.startsWith("branch:to:")) return true;
-    if (channel === TASKS) return Array.isArray(value) && value.flat().length > 0;
-    return channel.startsWith("join:") && isJoined(channel, value);
+  return dueNodes(Object.entries(values)).length > 0;
+}
+
+/** The nodes that are due, by the values of a checkpoint's control channels: LangGraph clears those that were used. */
+export function dueNodes(channels: Iterable<readonly [channel: string, value: unknown]>): string[] {
+  const due = new Set<string>();
+  for (const [channel, value] of channels) {
+    if (value === undefined) continue;
+    if (channel === "__start__") due.add(channel);
+    else if (channel === TASKS) for (const node of sentTo(value)) due.add(node);
+    else if (channel.startsWith("branch:to:")) due.add(channel.slice("branch:to:".length));
+    else if (channel.startsWith("join:") && isJoined(channel, value))
+      due.add(channel.slice(channel.lastIndexOf(":") + 1));
+  }
+  return [...due];
+}
+
+/** The nodes that Sends go to, in the order in which they were sent. */
+export function sentTo(value: unknown): string[] {
+  return [value].flat(2).flatMap((send) => {
+    const node: unknown = (send as { readonly node?: unknown } | null | undefined)?.node;
+    return typeof node === "string" ? [node] : [];
   });
 }
 

@@ -1,5 +1,5 @@
 import { keepsStatus } from "../contract/tierExtensions.ts";
-import { statusAt } from "../operations/statusAt.ts";
+import { statusAt } from "../operations/taskStates.ts";
 import type { ThreadInfo } from "../contract/tier.ts";
 import type { Batch } from "./batch.ts";
 import type { RetentionParts } from "./retention.ts";
@@ -29,7 +29,7 @@ export function noteStatusTask({ tier, coder }: RetentionParts): MaintenanceTask
       const { threadId, revision, head } = thread;
       after = thread;
       const step = await stepOf({ what: "sweep", threadId }, async () => {
-        const status = await statusAt(tier, coder, threadId, head);
+        const status = await statusAt({ tier, coder }, threadId, head);
         return { done: status === undefined || (await tier.noteStatus(threadId, revision, status)) };
       });
       yield step.error === undefined ? undefined : step;

@@ -6,7 +6,7 @@ import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
 import { matches, metadataTerms } from "../encode/metadataTerms.ts";
 import type { Tags, ThreadTags } from "../saver/threadTags.ts";
-import { statusAt } from "./statusAt.ts";
+import { statusAt } from "./taskStates.ts";
 import { threadStatuses, type ThreadStatus } from "../contract/threadStatus.ts";
 import { timeOfId } from "../contract/timeOfId.ts";
 import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
@@ -213,7 +213,7 @@ async function* standing(
   wanted: ThreadStatus,
 ): AsyncGenerator<ThreadInfo> {
   yield* lookedUp(threads, async (thread) => {
-    const status = thread.status ?? (await statusAt(tier, coder, thread.threadId, thread.head));
+    const status = thread.status ?? (await statusAt({ tier, coder }, thread.threadId, thread.head));
     if (status === undefined) return thread;
     return status === wanted ? { ...thread, status } : undefined;
   });

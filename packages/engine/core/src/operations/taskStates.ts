@@ -1,19 +1,28 @@
-import { ERROR, RESUME } from "@langchain/langgraph-checkpoint";
-import { lastOutcomes, mayRefuse, outcomeOf, type TaskOutcome } from "../contract/threadStatus.ts";
-import type { StoredCheckpoint, StoredWriteBatch, Tier } from "../contract/tier.ts";
+import { ERROR, RESUME, TASKS } from "@langchain/langgraph-checkpoint";
+import {
+  dueNodes,
+  lastOutcomes,
+  mayRefuse,
+  outcomeOf,
+  statusTerms,
+  type TaskOutcome,
+  type ThreadStatus,
+} from "../contract/threadStatus.ts";
+import type { CheckpointRecord, StoredCheckpoint, StoredWriteBatch, Tier } from "../contract/tier.ts";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import type { OpenedBatch } from "../encode/pendingWrites.ts";
+import { isControlChannel } from "../langgraph/channelNames.ts";
 import { pendingBatches } from "../saver/chosenBatches.ts";
 import { currentWrites } from "./currentWrites.ts";
 
-/** What keeps the step of a checkpoint from continuing. */
+/** How the step stands that follows a checkpoint. */
 export interface TaskStates {
   /** The ids of the tasks that wait for an answer. */
   readonly waiting: ReadonlySet<string>;
   /** What the last failed task wrote, its error among it. */
   readonly failed: StoredWriteBatch | undefined;
-  /** What each pending batch says of its task, for `statusFrom`. */
-  readonly outcomes: readonly TaskOutcome[];
+  /** The thread's, if the checkpoint is its newest root. */
+  status(): Promise<ThreadStatus>;
 }
 
 /** What is read: a TierSaver has both. */
@@ -23,8 +32,8 @@ interface Reading {
 }
 
 /**
- * How the tasks of a checkpoint's step stand, by their pending writes: what `statusFrom` makes of them is the thread's status, if the
- * checkpoint is its newest root. A task that failed because an answer didn't fit its question's schema still waits.
+ * How a checkpoint's step stands, by its pending writes and by what is due: for every door that says so. A task that failed because an answer
+ * didn't fit its question's schema still waits. Tiers that know outcomes and terms say the same by `statusFrom`.
  * @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "NEWER_FORMAT"
  */
 export async function taskStates(
@@ -54,12 +63,62 @@ export async function taskStates(
   }
   const last = [...lastOutcomes(outcomes)!];
   const tasks = (wanted: string) => last.flatMap(([taskId, outcome]) => (outcome === wanted ? [taskId] : []));
+  const waiting = new Set(tasks("waiting"));
   const failed = new Set(tasks("failed"));
+  const stopped = waiting.size > 0 ? "waiting" : failed.size > 0 ? "failed" : undefined;
   return {
-    waiting: new Set(tasks("waiting")),
+    waiting,
     failed: [...failures].findLast(([taskId]) => failed.has(taskId))?.[1],
-    outcomes,
+    status: async () => stopped ?? ((await isDueAt(reading, record)) ? "interrupted" : "idle"),
   };
+}
+
+/**
+ * The status of a thread, by reading its newest root checkpoint: for threads of which the tier doesn't know it. Without a root checkpoint
+ * nothing is due. Undefined if it isn't here.
+ * @throws as {@link taskStates}
+ */
+export async function statusAt(
+  reading: Reading,
+  threadId: string,
+  head: string | undefined,
+): Promise<ThreadStatus | undefined> {
+  return head === undefined ? "idle" : await (await statesAt(reading, threadId, head))?.status();
+}
+
+/** {@link taskStates} of a root checkpoint. Undefined if it isn't here. */
+export async function statesAt(
+  reading: Reading,
+  threadId: string,
+  checkpointId: string,
+): Promise<TaskStates | undefined> {
+  const query = { threadId, namespace: "", checkpointId, limit: 1, recordsOnly: true };
+  for await (const stored of reading.tier.list(query)) return await taskStates(reading, stored);
+  return undefined;
+}
+
+/** Whether a step is due after a checkpoint. Records of older versions don't say so, their values do. */
+export async function isDueAt(reading: Reading, record: CheckpointRecord): Promise<boolean> {
+  const { idle, interrupted } = statusTerms;
+  if (record.terms.includes(idle)) return false;
+  return record.terms.includes(interrupted) || (await dueAt(reading, record)).length > 0;
+}
+
+/** The nodes that are due after a checkpoint. Values are read only if names don't tell. */
+export async function dueAt({ tier, coder }: Reading, record: CheckpointRecord): Promise<string[]> {
+  const { threadId, namespace, checkpointId } = record;
+  const { manifest } = await coder.decodeBody(record);
+  const control: [string, unknown][] = [];
+  for (const { channel, value } of manifest.values()) {
+    if (value === undefined || !isControlChannel(channel)) continue;
+    if (channel !== TASKS && !channel.startsWith("join:")) control.push([channel, true]);
+    else if (!("hash" in value))
+      control.push([channel, await coder.value(record, channel, value, new Map())]);
+    else
+      for await (const { blobs } of tier.list({ threadId, namespace, checkpointId, limit: 1 }))
+        control.push([channel, await coder.value(record, channel, value, blobs)]);
+  }
+  return dueNodes(control);
 }
 
 /** Whether a task failed because its last question's answer didn't fit: a task that takes an answer writes all that it took. */

@@ -201,10 +201,9 @@ export class OpenCalls {
   /** The root checkpoints whose tasks are due: the head, and those of which edits made it. None if nothing is due. */
   async #due(saver: TierSaver, head: string | undefined): Promise<readonly string[]> {
     if (head === undefined) return [];
-    const { tier, coder } = saver;
     const due = [head];
     try {
-      if ((await statusAt(tier, coder, this.#threadId, head)) === "idle") return [];
+      if ((await statusAt(saver, this.#threadId, head)) === "idle") return [];
       const configurable = { thread_id: this.#threadId, checkpoint_ns: "", checkpoint_id: head };
       for await (const { parentId, ends } of saver.lineage({ configurable })) {
         if (parentId === undefined || (await ends()) !== undefined) return due;

@@ -42,7 +42,7 @@ export async function runMetrics(
       const storedEnd = stored.get(end.id);
       // Pruned or deleted since it was found.
       if (storedEnd === undefined) continue;
-      counts[await outcomeOf(saver, end, storedEnd)] += 1;
+      counts[await outcomeOf(saver, storedEnd)] += 1;
       const found = await tokensOf(saver, run, stored);
       for (const step of steps) tokens = sumOf(tokens, found.get(step) ?? noTokens);
     }

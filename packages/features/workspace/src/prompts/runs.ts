@@ -1,4 +1,3 @@
-import { TASKS } from "@langchain/langgraph-checkpoint";
 import type { TierSaver } from "@stratigraph/core";
 import { threadRuns, type Run, type RunCheckpoint } from "@stratigraph/branch/internal";
 import { metadataTerms, taskStates } from "@stratigraph/core/internal";
@@ -68,21 +67,14 @@ function isBelow(checkpoint: PromptCheckpoint, above: PromptCheckpoint | undefin
   return false;
 }
 
-/** What became of a run that ended at a checkpoint. @param stored with blobs */
-export async function outcomeOf(
-  saver: TierSaver,
-  { body }: PromptCheckpoint,
-  stored: ListedCheckpoint,
-): Promise<Outcome> {
-  const { waiting, failed } = await taskStates(saver, stored);
-  if (waiting.size > 0) return "waiting";
-  if (failed !== undefined) return "failed";
-  for (const { channel, value } of body.manifest.values()) {
-    if (value === undefined) continue;
-    if (channel === "__start__" || channel.startsWith("branch:to:")) return "unfinished";
-    if (channel !== TASKS) continue;
-    const sent = await saver.coder.value(stored.record, channel, value, stored.blobs);
-    if (Array.isArray(sent) && sent.flat().length > 0) return "unfinished";
-  }
-  return "succeeded";
+/** What became of a run that ended at a checkpoint. */
+export async function outcomeOf(saver: TierSaver, stored: ListedCheckpoint): Promise<Outcome> {
+  return outcomes[await (await taskStates(saver, stored)).status()];
 }
+
+const outcomes = {
+  waiting: "waiting",
+  failed: "failed",
+  interrupted: "unfinished",
+  idle: "succeeded",
+} as const;

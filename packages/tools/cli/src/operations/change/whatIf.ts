@@ -1,7 +1,7 @@
 import { edit, forkMany, type Fork, type ForkOptions } from "@stratigraph/branch";
 import { StratigraphError, type TierSaver } from "@stratigraph/core";
 import type { Address } from "@stratigraph/core/tier";
-import { dueNodes } from "../read/nextNodes.ts";
+import { dueNodesOf } from "../read/nextNodes.ts";
 import { rehearsal } from "../run/rehearse.ts";
 import type { RunnableGraph } from "../run/runnableGraph.ts";
 import { State } from "../values/state.ts";
@@ -34,7 +34,7 @@ export async function editedForks(saver: TierSaver, wanted: WantedFork): Promise
 /** The nodes that would run next in such a fork. If `as` is given, this is tried on a copy in memory. */
 export async function nextInFork(saver: TierSaver, wanted: WantedFork): Promise<string[]> {
   const { point, as } = wanted;
-  if (as === undefined) return await dueNodes(await State.read(saver, point));
+  if (as === undefined) return await dueNodesOf(await State.read(saver, point));
   const { head } = await saver.tier.peek(point);
   const copy = await rehearsal(as.graph, saver, point, head === point.checkpointId);
   await change(copy.saver, copy.threadId, { ...wanted, as: { ...as, graph: copy.graph } });
@@ -43,7 +43,7 @@ export async function nextInFork(saver: TierSaver, wanted: WantedFork): Promise<
 
 /** The nodes that run next in a fork that was made. */
 export async function nextOf(saver: TierSaver, threadId: string): Promise<string[]> {
-  return await dueNodes(await State.read(saver, { threadId }));
+  return await dueNodesOf(await State.read(saver, { threadId }));
 }
 
 /** The first free name that is made from the source's id, such as ada/what-if-1. A what-if of a what-if is named after the same source. */

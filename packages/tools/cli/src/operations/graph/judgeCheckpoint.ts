@@ -1,6 +1,6 @@
-import { INTERRUPT, TASKS, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { INTERRUPT, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { StratigraphError, type TierSaver } from "@stratigraph/core";
-import { isLangGraphChannel } from "@stratigraph/core/internal";
+import { dueNodes, isLangGraphChannel } from "@stratigraph/core/internal";
 import { formatPath } from "../values/formatPath.ts";
 import type { Redaction } from "../values/redaction.ts";
 import type { FindingKind, GraphFinding } from "./finding.ts";
@@ -132,17 +132,18 @@ function dueElsewhere(
   const due = new Set<string>();
   const channels = new Map<string, string>();
   const take = (channel: string, value: unknown, what: string): void => {
-    if (channel === TASKS) for (const node of sentTo(value)) due.add(node);
-    else if (channel.startsWith("branch:to:")) due.add(channel.slice("branch:to:".length));
-    else if (channel.startsWith("join:")) {
+    if (channel.startsWith("join:")) {
       const node = channel.slice(channel.lastIndexOf(":") + 1);
       if (!graph.hasNode(node)) due.add(node);
       else if (graph.channel(channel) === undefined && !isEmpty(value)) channels.set(channel, what);
     } else if (what !== "its value" && !isLangGraphChannel(channel) && graph.channel(channel) === undefined)
       channels.set(channel, what);
   };
-  for (const [channel, value] of Object.entries(checkpoint.channel_values)) take(channel, value, "its value");
-  for (const [, channel, value] of pendingWrites) take(channel, value, "a pending write");
+  const values = Object.entries(checkpoint.channel_values);
+  const written = pendingWrites.map(([, channel, value]) => [channel, value] as const);
+  for (const node of dueNodes([...values, ...written])) if (node !== "__start__") due.add(node);
+  for (const [channel, value] of values) take(channel, value, "its value");
+  for (const [channel, value] of written) take(channel, value, "a pending write");
   return [
     ...[...due]
       .filter((node) => !graph.hasNode(node))
@@ -157,12 +158,4 @@ function dueElsewhere(
 
 function isEmpty(value: unknown): boolean {
   return value === null || value === undefined || (Array.isArray(value) && value.length === 0);
-}
-
-/** The nodes that Sends go to. */
-function sentTo(value: unknown): string[] {
-  return [value].flat(2).flatMap((send) => {
-    const node = (send as { readonly node?: unknown } | null | undefined)?.node;
-    return typeof node === "string" ? [node] : [];
-  });
 }

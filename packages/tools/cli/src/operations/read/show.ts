@@ -13,7 +13,7 @@ import { clipped, inlineText, valueLines } from "../values/text.ts";
 import { parsedValue, partOf, shownValue, valueView, viewOf, type Shown } from "../values/view.ts";
 import type { ParsedValues } from "../values/parsedValues.ts";
 import { shownVersion } from "./records.ts";
-import { dueNodes } from "./nextNodes.ts";
+import { dueNodesOf } from "./nextNodes.ts";
 import { subagent, subagentLines, subagentsFrom } from "./subagents.ts";
 import { waits, waitsAt } from "./waitsAt.ts";
 import { shownWrites, taskWrite, type ShownWrite } from "./shownWrites.ts";
@@ -261,5 +261,5 @@ async function channelsOf(state: State, { only, path, redaction, parsed }: Wante
 async function nextOf(state: State, pending: readonly ShownWrite[]): Promise<string[]> {
   const { at, head } = state.point;
   const ended = new Set(pending.flatMap(({ kind, node }) => (kind === "write" ? [node] : [])));
-  return (await dueNodes(state)).filter((node) => head !== at.checkpointId || !ended.has(node));
+  return (await dueNodesOf(state)).filter((node) => head !== at.checkpointId || !ended.has(node));
 }
