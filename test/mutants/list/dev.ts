@@ -1,7 +1,9 @@
+// long file: a list
 import type { Mutant } from "../mutant.ts";
 
 const src = "packages/tools/cli/src/dev";
 const tests = ["packages/tools/cli/test/dev/devServer.test.ts"];
+const standing = ["packages/tools/cli/test/dev/standing.test.ts"];
 
 export const dev: readonly Mutant[] = [
   {
@@ -289,5 +291,35 @@ export const dev: readonly Mutant[] = [
     replace: "",
     tests,
     name: "however soon",
+  },
+  {
+    id: "dev30",
+    kind: "fault",
+    what: "a question of a step stays in its thread after its answer",
+    file: `${src}/storedThreads.ts`,
+    find: "tasks.filter(({ id }) => stands?.waiting.has(id))",
+    replace: "tasks.filter(({ interrupts = [] }) => interrupts.length > 0)",
+    tests: standing,
+    name: "of two questions",
+  },
+  {
+    id: "dev31",
+    kind: "fault",
+    what: "a thread whose task wrote something, such as that it took an answer, is idle while it waits",
+    file: `${src}/storedThreads.ts`,
+    find: 'stands?.isDue === true ? "interrupted"',
+    replace: 'state !== undefined && "next" in state && Object(state.next).length > 0 ? "interrupted"',
+    tests: standing,
+    name: "second question",
+  },
+  {
+    id: "dev32",
+    kind: "fault",
+    what: "a run that failed at the limit of its steps is shown as interrupted",
+    file: `${src}/storedThreads.ts`,
+    find: " || failed_at[threadId] === revision",
+    replace: "",
+    tests: standing,
+    name: "limit of its steps",
   },
 ];

@@ -79,7 +79,12 @@ export function durableOps(
       if (!(threadId in file.data.threads)) return;
       const isRolledBack = rolledBack.delete(threadId);
       await plain.threads.setStatus(threadId, isRolledBack ? {} : ended);
-      if (isRolledBack) await stored.find(threadId).catch((error: unknown) => logger.error(String(error)));
+      try {
+        if (isRolledBack) await stored.find(threadId);
+        else if (ended.exception !== undefined) await stored.hasFailed(threadId);
+      } catch (error) {
+        logger.error(String(error));
+      }
       // What its worker still does, such as calling a webhook, nobody waits for.
       const [runId] = underWay.of(threadId);
       if (runId !== undefined) underWay.ended(runId);

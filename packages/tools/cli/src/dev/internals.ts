@@ -42,6 +42,8 @@ export interface OpsData {
   retry_counter: Record<string, number>;
   /** The threads of which the storage was seen to have checkpoints: if it has none any more, somebody deleted them. Ours. */
   in_storage: Record<string, true>;
+  /** The revisions of the threads whose last run failed. Ours. */
+  failed_at: Record<string, number>;
 }
 
 /** A run that a worker gets. */
@@ -71,11 +73,9 @@ type Auth = unknown;
 /** A state of a thread, as LangGraph's `getState` returns it. */
 export interface ApiState {
   readonly values: unknown;
-  readonly next: readonly string[];
   readonly createdAt?: string | undefined;
   readonly tasks: readonly {
     readonly id: string;
-    readonly error?: unknown;
     readonly interrupts?: unknown[];
   }[];
 }
@@ -100,7 +100,7 @@ export interface Ops {
     patch(threadId: string, options: unknown, auth: Auth): Promise<ApiThread>;
     delete(threadId: string, auth: Auth): Promise<unknown>;
     copy(threadId: string, auth: Auth): Promise<ApiThread>;
-    setStatus(threadId: string, ended: unknown): Promise<unknown>;
+    setStatus(threadId: string, ended: { readonly exception?: unknown }): Promise<unknown>;
     readonly state: {
       get: (config: object, options: object, auth: Auth) => Promise<ApiState>;
       list: (config: object, options: object, auth: Auth) => Promise<readonly ApiState[]>;

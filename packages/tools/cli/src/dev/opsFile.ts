@@ -38,6 +38,7 @@ export class OpsFile implements Persistence {
       assistant_versions: [],
       retry_counter: {},
       in_storage: {},
+      failed_at: {},
       ...stored,
     };
     endCutOffRuns(data);

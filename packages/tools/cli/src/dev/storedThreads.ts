@@ -1,8 +1,9 @@
 import type { TierSaver } from "@stratigraph/core";
 import { archivedKey, isArchivedElsewhere, timeOfId } from "@stratigraph/core/internal";
-import type { ApiThread, Logger, Ops, ThreadSearch } from "./internals.ts";
+import type { Logger, Ops, ThreadSearch } from "./internals.ts";
 import { isInFlight, type OpsFile } from "./opsFile.ts";
 import { removeRun } from "./removeRun.ts";
+import { standingOf, stateOf } from "./standingOf.ts";
 
 /** How many threads of the storage one search looks at, at most. Older ones are found by their ids. */
 export const mostListed = 1000;
@@ -69,6 +70,14 @@ export class StoredThreads {
     return asked.some((threadId) => this.#file.data.threads[threadId] === undefined);
   }
 
+  /** A run failed, and its checkpoints needn't say so: at the limit of its steps, no task failed. It counts until the thread is written to. */
+  async hasFailed(threadId: string): Promise<void> {
+    const { revision } = await this.#saver.tier.peek({ threadId, namespace: "" });
+    await this.#file.with(({ threads, failed_at }) => {
+      if (threadId in threads) failed_at[threadId] = revision;
+    });
+  }
+
   /** A thread has checkpoints in the storage. If it has none later, it was deleted, also while this server is down. */
   isStored(threadId: string): void {
     if (threadId in this.#file.data.threads) this.#file.data.in_storage[threadId] = true;
@@ -115,6 +124,7 @@ export class StoredThreads {
   forget(threadId: string): void {
     this.#seen.delete(threadId);
     delete this.#file.data.in_storage[threadId];
+    delete this.#file.data.failed_at[threadId];
   }
 
   /** Removes checkpoints of a thread. If none is left, that isn't taken for a deletion by others. */
@@ -196,16 +206,20 @@ export class StoredThreads {
     if (this.#file.data.threads[threadId] === undefined) await this.#add(threadId);
     const thread = this.#file.data.threads[threadId];
     if (thread === undefined) return;
-    const state = await this.#stateOf(thread);
-    await this.#file.with(({ runs }) => {
+    const [stands, state] = [
+      await standingOf(this.#saver, threadId, this.#logger),
+      await stateOf(this.#ops, thread, this.#logger),
+    ];
+    await this.#file.with(({ runs, failed_at }) => {
       delete thread.metadata[archivedKey];
-      if (state === undefined || isInFlight(runs, threadId)) return;
-      const { values, next, tasks, createdAt: at } = state;
-      const isFailed = tasks.some(({ error }) => error !== undefined && error !== null);
-      thread.status = isFailed ? "error" : next.length > 0 ? "interrupted" : "idle";
+      if (isInFlight(runs, threadId)) return;
+      const hasFailed = stands?.failed !== undefined || failed_at[threadId] === revision;
+      thread.status = hasFailed ? "error" : stands?.isDue === true ? "interrupted" : "idle";
+      if (state === undefined) return;
+      const { values, tasks, createdAt: at } = state;
       thread.values = values;
       if (at !== undefined && thread.updated_at < new Date(at)) thread.updated_at = new Date(at);
-      const asked = tasks.filter(({ interrupts = [] }) => interrupts.length > 0);
+      const asked = tasks.filter(({ id }) => stands?.waiting.has(id));
       thread.interrupts = Object.fromEntries(asked.map(({ id, interrupts }) => [id, interrupts]));
     });
     this.#seen.set(threadId, revision);
@@ -261,19 +275,6 @@ export class StoredThreads {
         config: {},
       };
     });
-  }
-
-  async #stateOf({
-    thread_id,
-    metadata,
-  }: ApiThread): Promise<Awaited<ReturnType<Ops["threads"]["state"]["get"]>> | undefined> {
-    if (typeof metadata["graph_id"] !== "string") return undefined;
-    try {
-      return await this.#ops.threads.state.get({ configurable: { thread_id } }, {}, undefined);
-    } catch (error) {
-      this.#logger.warn(`The state of thread ${thread_id} can't be read: ${String(error)}`);
-      return undefined;
-    }
   }
 
   /** A thread that had checkpoints and has none any more was deleted by another process. */

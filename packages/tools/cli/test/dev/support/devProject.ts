@@ -41,11 +41,13 @@ export class DevProject {
     ending = "mjs",
     compile = "builder.compile()",
     imports = "",
+    does = body,
   }: {
     readonly api?: string;
     readonly ending?: "mjs" | "ts";
     readonly compile?: string;
     readonly imports?: string;
+    readonly does?: string;
   } = {}): Promise<DevProject> {
     const project = new DevProject(await mkdtemp(join(tmpdir(), "stratigraph-dev-")));
     const { folder } = project;
@@ -60,7 +62,7 @@ import { setTimeout } from "node:timers/promises";
 import { Annotation, START, StateGraph, interrupt } from "@langchain/langgraph";
 ${imports}
 const go = ${JSON.stringify(project.go)};
-${ending === "ts" ? `type Typed = string;\n${body.replace("Annotation({", "Annotation<Typed[]>({").replace("(_state, config)", "(_state, config: any)")}` : body}
+${ending === "ts" ? `type Typed = string;\n${does.replace("Annotation({", "Annotation<Typed[]>({").replace("(_state, config)", "(_state, config: any)")}` : does}
 export const graph = ${compile};
 `;
     await writeFile(join(folder, `graph.${ending}`), graph);
