@@ -322,4 +322,14 @@ export const dev: readonly Mutant[] = [
     tests: standing,
     name: "limit of its steps",
   },
+  {
+    id: "dev33",
+    kind: "fault",
+    what: "a thread that was seen before a run named its graph has none for ever",
+    file: `${src}/storedThreads.ts`,
+    find: 'known["graph_id"] ??= metadata["graph_id"];',
+    replace: "void known;",
+    tests: standing,
+    name: "with several graphs",
+  },
 ];

@@ -20,6 +20,16 @@ export const langgraphMutants: readonly Mutant[] = [
     name: "calls_",
   },
   {
+    id: "lg90",
+    kind: "fault",
+    what: "the graph that an application names for its thread isn't stored",
+    file: "packages/engine/core/src/saver/runMetadata.ts",
+    find: "ofRun?.[graphKey] ?? configurable?.[graphKey]",
+    replace: "ofRun?.[graphKey]",
+    tests: calls,
+    name: "named in its configurable",
+  },
+  {
     id: "lg02",
     kind: "fault",
     what: "without newVersions no channel is new: values are lost",

@@ -135,16 +135,13 @@ async function copy(saver: TierSaver, from: string, to: string): Promise<void> {
 const ofEveryRun =
   /^(?:__|langgraph_|ls_|LANGSMITH_|checkpoint_|stratigraph:|(?:thread_id|run_id|run_attempt|revision_id)$)/;
 
-/** What is stored with each checkpoint of a run: the graph, the assistant, and what clients said of thread and run. */
+/** What is stored with each checkpoint of a run besides its graph: the assistant, and what clients said of thread and run. */
 function runMetadata({ configurable, metadata }: RunnableConfig): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(metadata ?? {}))
     if (!ofEveryRun.test(name) && ["string", "number", "boolean"].includes(typeof value)) found[name] = value;
-  for (const name of ["graph_id", "assistant_id"]) {
-    const value: unknown = configurable?.[name];
-    if (typeof value === "string") found[name] = value;
-  }
-  return found;
+  const assistant: unknown = configurable?.["assistant_id"];
+  return typeof assistant === "string" ? { ...found, assistant_id: assistant } : found;
 }
 
 /** Tags threads with their graph, once in this process. */

@@ -203,7 +203,7 @@ export class StoredThreads {
       this.#seen.set(threadId, revision);
       return;
     }
-    if (this.#file.data.threads[threadId] === undefined) await this.#add(threadId);
+    if (this.#file.data.threads[threadId]?.metadata["graph_id"] === undefined) await this.#add(threadId);
     const thread = this.#file.data.threads[threadId];
     if (thread === undefined) return;
     const [stands, state] = [
@@ -264,16 +264,20 @@ export class StoredThreads {
     const own = Object.entries(found.metadata ?? {}).filter(
       ([name]) => !ofCheckpoint.has(name) && !name.startsWith("stratigraph:"),
     );
+    const metadata: Record<string, unknown> = { ...this.#graphOf(), ...Object.fromEntries(own) };
     const at = new Date(found.checkpoint.ts);
     await this.#file.with(({ threads }) => {
       threads[threadId] ??= {
         thread_id: threadId,
         created_at: at,
         updated_at: at,
-        metadata: { ...this.#graphOf(), ...Object.fromEntries(own) },
+        metadata,
         status: "idle",
         config: {},
       };
+      const known = threads[threadId].metadata;
+      // A thread that a client made has no graph before its first run, which may be another process'.
+      if ("graph_id" in metadata) known["graph_id"] ??= metadata["graph_id"];
     });
   }
 

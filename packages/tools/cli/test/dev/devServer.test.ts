@@ -667,7 +667,7 @@ test("a thread whose archive isn't open is shown as archived, without its old va
     });
   }
   await threads(stack).find(thread_id);
-  expect(file.data.threads[thread_id]!.metadata).toEqual({ color: "blue" });
+  expect(file.data.threads[thread_id]!.metadata).toEqual({ color: "blue", graph_id: "agent" });
   await file.flush();
 });
 

@@ -1,3 +1,5 @@
+// long file: one server, which takes a second to load, is asked after all of these stories
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Command, type StateSnapshot } from "@langchain/langgraph";
@@ -95,6 +97,9 @@ beforeAll(async () => {
   project = await DevProject.make({ does });
   saver = new KilledSaver();
   const { folder } = project;
+  await project.write("langgraph.json", {
+    graphs: { agent: "./graph.mjs:graph", other: "./graph.mjs:graph" },
+  });
   const module = await import(pathToFileURL(join(folder, "graph.mjs")).href);
   graph = module.builder.compile({ checkpointer: saver });
   const api = { ...findLangGraphApi(folder), prepare: () => Promise.resolve() };
@@ -232,6 +237,30 @@ test("a thread that waits for the second question of a node is interrupted, and 
   expect(await agree(thread, false)).toBe("waiting");
   await answer(thread);
   expect(await agree(thread, false)).toBe("idle");
+});
+
+test("with several graphs, a thread of an application is of the one that its run names; one without is found by its status", async () => {
+  const input = { at: 0, plan: [{ a: "q" }] };
+  const [unnamed, inConfigurable, inMetadata] = [randomUUID(), randomUUID(), randomUUID()];
+  const on = (thread: string, named: object = {}) => ({ configurable: { thread_id: thread, ...named } });
+  await graph.invoke(input, on(unnamed));
+  await graph.invoke(input, on(inConfigurable, { graph_id: "other" }));
+  await graph.invoke(input, { ...on(inMetadata), metadata: { graph_id: "other" } });
+  const found = async (metadata: object) =>
+    (await client.threads.search({ status: "interrupted", metadata, limit: 1000 })).map(
+      ({ thread_id }) => thread_id,
+    );
+  expect(await found({})).toEqual(expect.arrayContaining([unnamed, inConfigurable, inMetadata]));
+  expect((await found({ graph_id: "other" })).toSorted()).toEqual([inConfigurable, inMetadata].toSorted());
+  for (const thread of [inConfigurable, inMetadata]) {
+    expect(await agree(thread, false)).toBe("waiting");
+    expect(await client.threads.getState(thread)).toMatchObject({ next: ["a"] });
+  }
+  // It gets its graph later.
+  await graph.invoke(null, on(unnamed, { graph_id: "other" }));
+  await graph.updateState(on(unnamed, { graph_id: "other" }), { said: ["by hand"] }, "head");
+  expect(await client.threads.get(unnamed)).toMatchObject({ metadata: { graph_id: "other" } });
+  for (const thread of [unnamed, inConfigurable, inMetadata]) await saver.deleteThread(thread);
 });
 
 test("of two questions of a step, the answered one isn't shown any more", async () => {

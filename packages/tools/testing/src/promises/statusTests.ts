@@ -259,6 +259,18 @@ export const statusTests = ({ test, saver, reopen, thread, durabilities }: Graph
     expect(found.toSorted()).toEqual(waiting.toSorted());
   });
 
+  for (const place of ["configurable", "metadata"] as const)
+    test(`a run's graph, named in its ${place}, is in the metadata of its checkpoints`, async () => {
+      const config = thread();
+      const named = { ...config, [place]: { ...config[place as "configurable"], graph_id: "agent" } };
+      await asking(tierSaver()).updateState(named, { said: ["before"] }, "__start__");
+      await asking(tierSaver()).invoke({}, named);
+      const found: unknown[] = [];
+      for await (const { metadata } of tierSaver().list(config)) found.push(metadata);
+      expect(found.length).toBeGreaterThan(1);
+      for (const each of found) expect(each).toMatchObject({ graph_id: "agent" });
+    });
+
   test("maintenance notes what the storage doesn't know, and a status that isn't one is refused", async () => {
     const config = thread();
     const graph = asking(tierSaver());
