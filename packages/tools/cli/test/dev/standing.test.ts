@@ -246,7 +246,7 @@ test("with several graphs, a thread of an application is of the one that its run
   await graph.invoke(input, on(unnamed));
   await graph.invoke(input, on(inConfigurable, { graph_id: "other" }));
   await graph.invoke(input, { ...on(inMetadata), metadata: { graph_id: "other" } });
-  const found = async (metadata: object) =>
+  const found = async (metadata: Record<string, string>) =>
     (await client.threads.search({ status: "interrupted", metadata, limit: 1000 })).map(
       ({ thread_id }) => thread_id,
     );
