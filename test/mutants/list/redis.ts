@@ -556,7 +556,7 @@ export const redisMutants: readonly Mutant[] = [
     file: "packages/engine/redis/src/threadIndex.ts",
     find: "(await this.tags.sweep(beforeMs))",
     replace: "0",
-    tests: ["packages/engine/redis/test/operations.test.ts"],
+    tests: ["packages/engine/redis/test/sweep.test.ts"],
     name: "shrink to nothing",
   },
   {
@@ -566,7 +566,7 @@ export const redisMutants: readonly Mutant[] = [
     file: "packages/engine/redis/src/threadIndex.ts",
     find: "[this.#keys.threads, this.#keys.open]",
     replace: "[this.#keys.threads]",
-    tests: ["packages/engine/redis/test/operations.test.ts"],
+    tests: ["packages/engine/redis/test/sweep.test.ts"],
     name: "takes names",
   },
   {
@@ -576,7 +576,7 @@ export const redisMutants: readonly Mutant[] = [
     file: "packages/engine/redis/src/tagIndex.ts",
     find: `\`(\${beforeMs * perMs}\``,
     replace: `"+inf"`,
-    tests: ["packages/engine/redis/test/operations.test.ts"],
+    tests: ["packages/engine/redis/test/sweep.test.ts"],
     name: "shrink to nothing",
   },
   {
@@ -628,7 +628,7 @@ export const redisMutants: readonly Mutant[] = [
     file: "packages/engine/redis/src/redisTier.ts",
     find: "for (let found = 1; found > 0 && swept < mostSwept; swept += found)",
     replace: "for (let found = 1; found > 0 && swept === 0; swept += found)",
-    tests: ["packages/engine/redis/test/operations.test.ts"],
+    tests: ["packages/engine/redis/test/sweep.test.ts"],
     name: "bounded part",
   },
 ];

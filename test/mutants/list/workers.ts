@@ -44,9 +44,9 @@ export const workerMutants: readonly Mutant[] = [
     id: "wo09",
     kind: "guard",
     what: "a second run of a subgraph in one task is given the receipt of the first",
-    file: "packages/features/journal/src/langgraph/edits.ts",
-    find: " && !(await this.#isEmpty(value))",
-    replace: "",
+    file: "packages/engine/core/src/contract/threadStatus.ts",
+    find: "for (const node of sentTo(value)) due.add(node);",
+    replace: "due.add(channel);",
     tests: ["packages/features/journal/test/workers.test.ts"],
   },
   {

@@ -5,7 +5,6 @@ import { startRedis, startRedisCluster } from "../../../../test/servers/redis.ts
 import { sharedRedis } from "../../../../test/servers/shared.ts";
 import { RedisSaver, redis } from "../src/index.ts";
 import { at, blob, put } from "./fixtures.ts";
-import { testShrinking } from "./shrinking.ts";
 
 // What an operator meets: settings that are wrong, what is left behind, what is traced, values of a hundred megabytes.
 
@@ -135,45 +134,6 @@ test("a value of 100 MB gets the time that its bytes take, on its way there and 
     message: expect.stringMatching(/a command of 2 MB within \d+ ms/) as string,
   });
   await tier.deleteThread("t");
-});
-
-describe("sweep", () => {
-  testShrinking(() => ({ client, prefix: fresh() }));
-
-  test("takes names of threads that are gone, also those that runs wrote to; leaves what is young", async () => {
-    // Without expiry: where threads expire, writes take such names away too, at random.
-    const tier = redis({ client, prefix: fresh() });
-    const runOf = (threadId: string) => {
-      const request = put(threadId, "c1");
-      return { ...request, records: request.records.map((record) => ({ ...record, runId: "run" })) };
-    };
-    for (const id of ["expired", "deleted", "kept"]) await tier.append(runOf(id));
-    const prefix = `${keyPrefix}ops ${prefixes}:`;
-    await client.del(`${prefix}t:{expired}`, `${prefix}i:{expired}`);
-    await tier.deleteThread("deleted");
-    expect(await client.zcard(`${prefix}threads`)).toBe(2);
-    expect(await client.scard(`${prefix}run:run`)).toBe(3);
-    expect(await tier.sweep(3_600_000)).toBe(0);
-    // Moments are whole seconds.
-    expect(await tier.sweep(-2000)).toBe(4);
-    expect(await client.zrange(`${prefix}open`, "0", "-1")).toEqual(["kept"]);
-    expect(await client.zrange(`${prefix}threads`, "0", "-1")).toEqual(["kept"]);
-    expect(await client.smembers(`${prefix}run:run`)).toEqual(["kept"]);
-    await tier.deleteThread("kept");
-    expect(await tier.sweep(-2000)).toBe(1);
-    expect(await client.exists(`${prefix}run:run`, `${prefix}runs`)).toBe(0);
-  });
-
-  test("a call does a bounded part, and the next ones go on", async () => {
-    const keyPrefix = fresh();
-    const tier = redis({ client, prefix: keyPrefix });
-    const pipeline = client.pipeline();
-    for (let n = 0; n < 6000; n += 1) pipeline.zadd(`${keyPrefix}threads`, n, `gone ${n}`);
-    await pipeline.exec();
-    const first = await tier.sweep(1000);
-    expect([first, await tier.sweep(1000)]).toEqual([5000, 1000]);
-    expect(await client.exists(`${keyPrefix}threads`)).toBe(0);
-  });
 });
 
 test("each call is traced once, with its method, thread and error", async () => {

@@ -1,3 +1,4 @@
+// long file: every way in which a copy may leave out calls that are in the journal of another thread
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
