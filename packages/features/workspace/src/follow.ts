@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { StratigraphError } from "@stratigraph/core";
-import { eitherSignal, sleep, endOf, isLost, type LogPlace } from "@stratigraph/core/internal";
+import { checkedCount, eitherSignal, sleep, endOf, isLost, type LogPlace } from "@stratigraph/core/internal";
 import type { LoggedChange, WorkspaceState } from "@stratigraph/core/tier";
-import type { Parts } from "./parts.ts";
+import { logPages, type Parts } from "./parts.ts";
 import type { Prefixes } from "./workspaceItems.ts";
 
 /** How many entries are read at a time. */
@@ -70,6 +70,26 @@ export async function* follow(
       looked.abort();
       release();
     }
+  }
+}
+
+/**
+ * The entries of a log so far, oldest first.
+ * @param since only those after this version, which a reader has kept
+ * @throws StratigraphError "VERSION_GONE"
+ */
+export async function* soFar(
+  parts: Parts,
+  prefixes: Prefixes,
+  since: number | undefined,
+): AsyncGenerator<LoggedChange> {
+  let place: LogPlace = { version: checkedCount("since", since, 0) };
+  for await (const found of logPages(parts, { prefixes, after: place.version, limit: page })) {
+    const restored = isLost(place, found);
+    if (since !== undefined && (restored || place.version < found.trimmed))
+      throw versionGone(parts.name, place.version, found, restored);
+    yield* found.entries;
+    place = endOf(found);
   }
 }
 

@@ -10,9 +10,9 @@ import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
 import type { LoggedChange } from "@stratigraph/core/tier";
 import type { Access } from "./access.ts";
 import type { Author } from "./author.ts";
-import { follow } from "./follow.ts";
+import { follow, soFar } from "./follow.ts";
 import { checkedName } from "./names.ts";
-import { logPages, putUnlogged, readUnlogged, stateOf, toldOf, type Parts } from "./parts.ts";
+import { putUnlogged, readUnlogged, stateOf, toldOf, type Parts } from "./parts.ts";
 import type { ChangeOptions } from "./changeOptions.ts";
 
 /** A message of a topic or an inbox. */
@@ -90,14 +90,16 @@ export class Topic {
     }
   }
 
-  /** The messages so far, oldest first, without a subscription. @param options `since`: only those after this version */
-  async *replay({ since = 0 }: { readonly since?: number | undefined } = {}): AsyncGenerator<
+  /**
+   * The messages so far, oldest first, without a subscription.
+   * @param options `since`: only those after this version
+   * @throws StratigraphError "VERSION_GONE", "ACCESS_DENIED"
+   */
+  async *replay({ since }: { readonly since?: number | undefined } = {}): AsyncGenerator<
     Omit<Message, "ack">
   > {
     this.#access.maySubscribe(this.#namespace);
-    const query = { prefixes: [this.#namespace], after: checkedCount("since", since, 0), limit: 256 };
-    for await (const { entries } of logPages(this.#parts, query))
-      for (const entry of entries) yield await this.#message(entry);
+    for await (const entry of soFar(this.#parts, [this.#namespace], since)) yield await this.#message(entry);
   }
 
   async #since(from: SubscribeOptions["from"], offset: Offset): Promise<LogPlace> {

@@ -11,8 +11,6 @@ import {
   TierStore,
   type StoreItems,
   endOf,
-  isLost,
-  type LogPlace,
 } from "@stratigraph/core/internal";
 import type {
   CommitResult,
@@ -34,7 +32,7 @@ import { noteText, type Author } from "./author.ts";
 import { isMade } from "./commitQueue.ts";
 import { readChanges } from "./changesPage.ts";
 import { freeze } from "./freeze.ts";
-import { follow, versionGone } from "./follow.ts";
+import { follow, soFar } from "./follow.ts";
 import { checksOf, heldLocks, withLock, type HeldLock, type Lock, type LockOptions } from "./lock.ts";
 import { logPages, noteIn, otherParts, stateOf, toldOf, valueIn, type Parts } from "./parts.ts";
 import { PastItems } from "./pastItems.ts";
@@ -292,17 +290,9 @@ export class Workspace {
 
   /** All changes and messages so far, oldest first. @throws StratigraphError "VERSION_GONE" */
   async *log({ since, prefix, signal }: LogOptions = {}): AsyncGenerator<WorkspaceEvent> {
-    let place: LogPlace = { version: checkedCount("since", since, 0) };
-    const query = { prefixes: this.#logged(prefix), after: place.version, limit: page };
-    for await (const found of logPages(this.#parts, query)) {
-      const lost = isLost(place, found);
-      if (since !== undefined && (lost || place.version < found.trimmed))
-        throw versionGone(this.name, place.version, found, lost);
-      for (const entry of found.entries) {
-        if (signal?.aborted === true) return;
-        if (this.#isTold(entry, prefix)) yield await this.#event(entry);
-      }
-      place = endOf(found);
+    for await (const entry of soFar(this.#parts, this.#logged(prefix), since)) {
+      if (signal?.aborted === true) return;
+      if (this.#isTold(entry, prefix)) yield await this.#event(entry);
     }
   }
 

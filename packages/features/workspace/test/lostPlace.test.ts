@@ -63,6 +63,7 @@ async function placesOf(ws: Workspace) {
       return [
         await thrownBy(async () => await ws.changes({ since: version })),
         await thrownBy(async () => await all(ws.log({ since: version }))),
+        await thrownBy(async () => await all(ws.topic("t").replay({ since: version }))),
         await watched(ws, version, 1),
         await thrownBy(async () => await ws.topic("t").subscribe("s", { from: version }).next()),
         await thrownBy(async () => await ws.at(mark)),
@@ -128,7 +129,7 @@ describe.each(keeping)("on %s", (_, opening) => {
     expect(await ws.version()).toBeGreaterThan(version);
     expect(await watcher()).toEqual(lost);
     expect(await byCursor()).toEqual(lost);
-    expect(await byVersion()).toEqual(Array.from({ length: 6 }, () => lost));
+    expect(await byVersion()).toEqual(Array.from({ length: 7 }, () => lost));
     expect(keysOf((await endOf(ws)).changes)).toHaveLength(count);
   });
 
@@ -150,6 +151,22 @@ describe.each(keeping)("on %s", (_, opening) => {
     expect(await watching[1]).toEqual({ value: ["new 1", "new 2"] });
     await put(ws, "more", 2);
     expect(await watching[0]).toHaveProperty("value");
+  });
+
+  test("who asks for what came after a version that is trimmed, or never was, is told; who goes on at a message gets the rest", async () => {
+    const ws = createWorkspace(storage.open(), newName());
+    const [topic, versions] = [ws.topic("t"), [] as number[]];
+    for (let n = 0; n < 6; n += 1) versions.push(await topic.publish({ n }));
+    const since = async (version: number): Promise<unknown[]> => [
+      await thrownBy(async () => await all(ws.log({ since: version }))),
+      await thrownBy(async () => (await all(topic.replay({ since: version }))).map(({ body }) => body["n"])),
+    ];
+    expect((await since(versions[3]!))[1]).toEqual({ value: [4, 5] });
+    expect(await since(versions[5]! + 1000)).toEqual([lost, lost]);
+    await ws.trim(versions[4]!, { keep: "0ms" });
+    const gone: unknown = expect.objectContaining({ code: "VERSION_GONE" });
+    expect(await since(versions[0]!)).toEqual([gone, gone]);
+    expect((await all(topic.replay())).map(({ body }) => body["n"])).toEqual([4, 5]);
   });
 
   test("a log that is trimmed up to a reader's place, whose entry goes: it goes on, and so does who has no more than the version", async () => {
@@ -243,7 +260,7 @@ describe.each(storages)("on %s", (kind, opening) => {
       expect(await ws.version()).toBeGreaterThan(version + 20);
       expect(await watcher()).toEqual(lost);
       expect(await byCursor()).toEqual(lost);
-      expect(await byVersion()).toEqual(Array.from({ length: 6 }, () => lost));
+      expect(await byVersion()).toEqual(Array.from({ length: 7 }, () => lost));
     },
   );
 
@@ -276,7 +293,7 @@ describe.each(storages)("on %s", (kind, opening) => {
     await put(ws, "new", 2);
     expect(await watcher()).toEqual(lost);
     expect(await byCursor()).toEqual(lost);
-    expect(await byVersion()).toEqual(Array.from({ length: 6 }, () => lost));
+    expect(await byVersion()).toEqual(Array.from({ length: 7 }, () => lost));
   });
 
   test("of two readers, who had read only what is still there goes on, also in the middle of pages", async () => {
@@ -410,6 +427,6 @@ describe.skipIf(!available.postgres)("a standby that lagged is promoted", () => 
     expect(await ws.get(["a"], "lost 1")).toBeNull();
     expect(await watcher()).toEqual(lost);
     expect(await byCursor()).toEqual(lost);
-    expect(await byVersion()).toEqual(Array.from({ length: 6 }, () => lost));
+    expect(await byVersion()).toEqual(Array.from({ length: 7 }, () => lost));
   });
 });
