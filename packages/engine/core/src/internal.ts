@@ -53,7 +53,14 @@ export {
 } from "./contract/checkOptions.ts";
 export { unknownParameter } from "./contract/unknownParameter.ts";
 export { onDeletedRuns } from "./operations/deletedRuns.ts";
-export { isRootedMark, markedCopy, markOf } from "./contract/copyMark.ts";
+export {
+  importUnderWay,
+  isRootedMark,
+  isUnderWay,
+  markedCopy,
+  markOf,
+  wholeCopy,
+} from "./contract/copyMark.ts";
 export { lookOnly, looksOnly } from "./contract/lookOnly.ts";
 export {
   postgresParameters,

@@ -2,7 +2,7 @@
 -- without a head, or begins a thread, looks at its checkpoints in the same statement.
 
 -- Whether a head was lost. live says that the thread has had one, so an import under way, whose heads come last, has lost none,
--- nor has a copy in parts, which is marked (reservedNamespaces.copy). Of an archived thread, whose checkpoints may all be elsewhere, the
+-- nor has a copy in parts that is under way, which is marked (reservedNamespaces.copy; isUnderWay). Of an archived thread, whose checkpoints may all be elsewhere, the
 -- mark tells (isRootedMark). Of other
 -- namespaces than the root it looks only at what was made since the root's head, the newest 256 of it: a run reads those of its step.
 create function :schema.headless_1(p_thread bigint, p_ns bytea) returns boolean language plpgsql stable as $$
@@ -13,7 +13,8 @@ begin
             or exists (select from :schema.heads h
                         where h.thread = p_thread and h.ns = '\x020173747261746967726170682e6172636869766564'
                           and substring(h.id for 7) = '\x02726f6f743a20'))
-       and not exists (select from :schema.heads h where h.thread = p_thread and h.ns = '\x020173747261746967726170682e636f7079');
+       and not exists (select from :schema.heads h where h.thread = p_thread and h.ns = '\x020173747261746967726170682e636f7079'
+                          and h.id <> '\x0277686f6c65');
   end if;
   return exists (
     select from (

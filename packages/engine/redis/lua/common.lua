@@ -227,12 +227,13 @@ local function drop(hash)
   redis.call("HDEL", thread, "b" .. hash, "B" .. hash, "P" .. hash)
 end
 
--- Whether a namespace without a head has lost it: the thread has had a head, isn't a copy in parts (reservedNamespaces.copy), and there are
+-- Whether a namespace without a head has lost it: the thread has had a head, isn't a copy in parts that is under way (isUnderWay), and there are
 -- records of the namespace's main line, or the mark of an archived thread says that its root had a head (isRootedMark). Of other
 -- namespaces than the root it looks only at what was made since the root's head, the newest 256 of it: a run reads those of its step.
 local function headless(meta, namespace)
   if meta.heads == 0 then return false end
-  if redis.call("HEXISTS", thread, "h\1stratigraph.copy") == 1 then return false end
+  local copied = redis.call("HGET", thread, "h\1stratigraph.copy")
+  if copied and copied ~= "whole" then return false end
   local mark = redis.call("HGET", thread, "h\1stratigraph.archived")
   if namespace == "" and mark and string.sub(mark, 1, 6) == "root: " then return true end
   if meta.n == 0 then return false end

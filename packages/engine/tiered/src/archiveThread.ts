@@ -3,6 +3,7 @@ import {
   batchKey,
   comesInParts,
   CopiedThread,
+  isUnderWay,
   PartMaker,
   readInParts,
   straysOf,
@@ -59,7 +60,7 @@ async function isThread(warm: Tier, threadId: string): Promise<boolean> {
   for await (const { head } of warm.list({ threadId, recordsOnly: true, limit: 1 }))
     return (
       head !== undefined ||
-      (await warm.peek({ threadId, namespace: reservedNamespaces.copy })).head === undefined
+      !isUnderWay((await warm.peek({ threadId, namespace: reservedNamespaces.copy })).head)
     );
   return false;
 }

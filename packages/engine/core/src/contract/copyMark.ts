@@ -1,3 +1,13 @@
+/** The head of `reservedNamespaces.copy` once the last part has come. */
+export const wholeCopy = "whole";
+/** The head of `reservedNamespaces.copy` while an import or a move is under way, or was broken off: repeated, it brings the rest. */
+export const importUnderWay = "import";
+
+/** Whether a copy in parts is under way, or was broken off: whatever it has brought, the thread isn't there yet. */
+export function isUnderWay(mark: string | undefined): boolean {
+  return mark !== undefined && mark !== wholeCopy;
+}
+
 /** How the mark of an archived thread begins if the thread's root had a head: a thread may have calls or events alone. */
 const ofRoot = "root: ";
 /** Stands between what the mark says, and the revision of the copy in the archive. */

@@ -1,7 +1,7 @@
 import { conflictOf, neededBlobs } from "./appendRules.ts";
 import { headlessError, StaleReadError, ThreadDeletedError } from "./errors.ts";
 import { checkpointKey } from "./keys.ts";
-import { isRootedMark } from "./copyMark.ts";
+import { isRootedMark, isUnderWay } from "./copyMark.ts";
 import { reservedNamespaces } from "./reservedNamespaces.ts";
 import type { AppendRequest, AppendWritesRequest, BlobHash, CheckpointRecord, HeadMove } from "./tier.ts";
 
@@ -26,11 +26,11 @@ export interface HeadsAndRecords {
 }
 
 /**
- * Whether the head of a thread's root namespace was lost: see `ThreadState.headless`. A thread without any head hasn't begun, nor has a
- * copy in parts. The checkpoints of an archived thread may all be elsewhere; its mark says whether it had a head.
+ * Whether the head of a thread's root namespace was lost: see `ThreadState.headless`. A thread without any head hasn't begun, nor has
+ * a copy in parts that is under way, though calls or events may be there already. The checkpoints of an archived thread may all be elsewhere; its mark says whether it had a head.
  */
 export function isHeadless({ heads, records }: HeadsAndRecords): boolean {
-  if (heads.size === 0 || heads.has("") || heads.has(reservedNamespaces.copy)) return false;
+  if (heads.size === 0 || heads.has("") || isUnderWay(heads.get(reservedNamespaces.copy))) return false;
   if (isRootedMark(heads.get(reservedNamespaces.archived))) return true;
   for (const { namespace, lostTo } of records.values())
     if (namespace === "" && lostTo === undefined) return true;

@@ -27,7 +27,8 @@ export const reservedNamespaces = {
    */
   life: "\u0001stratigraph.life",
   /**
-   * Has a head, but no checkpoint, if the thread was copied in several parts: it names who copied it. The thread's other heads come last.
+   * Has a head, but no checkpoint, if the thread was copied in several parts: it names who copies it until the thread's other heads come,
+   * and "whole" from then on. See `isUnderWay`.
    */
   copy: "\u0001stratigraph.copy",
 } as const;

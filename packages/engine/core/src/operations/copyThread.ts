@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { importUnderWay, isUnderWay, wholeCopy } from "../contract/copyMark.ts";
 import { headlessError, StratigraphError, threadExists } from "../contract/errors.ts";
 import { checkpointKey } from "../contract/keys.ts";
 import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
@@ -131,7 +132,7 @@ async function refuseExisting(tier: Tier, threadId: string): Promise<void> {
  */
 async function removeLeft(tier: Tier, threadId: string): Promise<boolean> {
   const mark = await tier.peek({ threadId, namespace: copyMark });
-  if (mark.head === undefined) return false;
+  if (!isUnderWay(mark.head) || mark.head === importUnderWay) return false;
   const checkpoints: Address[] = [];
   for await (const { record, head } of tier.list({ threadId, recordsOnly: true })) {
     if (head !== undefined) return false;
@@ -171,10 +172,13 @@ export async function copyByReading(
     const root = { threadId: sourceId, namespace: "" };
     if (!reading.heads.has("") && (await tier.peek(root)).headless === true) throw headlessError(root);
     if (unlisted !== undefined) throw await withoutBytes(tier, unlisted);
+    const mark = reading.heads.has("") ? undefined : await tier.peek({ ...root, namespace: copyMark });
+    // What is copied of an import under way is no whole thread, either.
+    const isHalf = isUnderWay(mark?.head);
     await inheritTags(target, sourceId, targetId);
     try {
-      if (reading.isSmall) await copyAtOnce(reading, targetId, target);
-      else await copyInParts(reading, targetId, target);
+      if (reading.isSmall) await copyAtOnce(reading, targetId, target, isHalf);
+      else await copyInParts(reading, targetId, target, isHalf);
       return true;
     } catch (error) {
       const again = tries < mostTries && StratigraphError.is(error, "STALE_READ");
@@ -190,7 +194,12 @@ function unlistedHead(threadId: string, { heads, keys }: ThreadReading): Address
   return undefined;
 }
 
-async function copyAtOnce(reading: ThreadReading, targetId: string, target: Tier): Promise<void> {
+async function copyAtOnce(
+  reading: ThreadReading,
+  targetId: string,
+  target: Tier,
+  isHalf: boolean,
+): Promise<void> {
   const maker = new PartMaker(targetId);
   for await (const part of reading.parts()) {
     // A deleted thread accepts records that name parents only from an import. The records of a pruned thread name parents.
@@ -200,13 +209,18 @@ async function copyAtOnce(reading: ThreadReading, targetId: string, target: Tier
       threadId: targetId,
       ...maker.of(part),
       relies: false,
-      heads,
+      heads: isHalf ? [...heads, comesInParts(importUnderWay)] : heads,
       onConflict: "refuse",
     });
   }
 }
 
-async function copyInParts(reading: ThreadReading, targetId: string, target: Tier): Promise<void> {
+async function copyInParts(
+  reading: ThreadReading,
+  targetId: string,
+  target: Tier,
+  isHalf: boolean,
+): Promise<void> {
   const by = randomUUID();
   const request = { threadId: targetId, onConflict: "refuse" } as const;
   const claimed = await target.append({ ...request, records: [], blobs: [], heads: [comesInParts(by)] });
@@ -215,10 +229,11 @@ async function copyInParts(reading: ThreadReading, targetId: string, target: Tie
     throw threadExists(targetId, record.checkpointId);
   const maker = new PartMaker(targetId);
   const isOurs: HeadMove = { namespace: copyMark, to: by, expected: [] };
+  const ends: HeadMove = { namespace: copyMark, to: isHalf ? importUnderWay : wholeCopy, expected: [by] };
   const brought: Address[] = [];
   try {
     for await (const part of reading.parts()) {
-      const heads = part.isLast ? [isOurs, ...movesOf(reading, [])] : [isOurs];
+      const heads = part.isLast ? [ends, ...movesOf(reading, [])] : [isOurs];
       await target.append({ ...request, ...maker.of(part), heads, seen: claimed.revision });
       for (const { record } of part.checkpoints)
         brought.push({

@@ -1,6 +1,7 @@
 import { checkFilter } from "../saver/arguments.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
+import { isUnderWay } from "../contract/copyMark.ts";
 import { isArchivedElsewhere } from "./archivedElsewhere.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
@@ -184,9 +185,9 @@ async function* withCheckpoints(
 /** Whether a thread without a root head has calls, events, metadata, or an incomplete copy. */
 async function holdsRecords(tier: Tier, threadId: string): Promise<boolean> {
   const { calls, events, thread, copy } = reservedNamespaces;
-  for (const namespace of [calls, events, thread, copy])
+  for (const namespace of [calls, events, thread])
     if ((await tier.peek({ threadId, namespace })).head !== undefined) return true;
-  return false;
+  return isUnderWay((await tier.peek({ threadId, namespace: copy })).head);
 }
 
 /** Threads whose newest root checkpoint has what the filter asks for. @param skip called for each that is archived elsewhere */

@@ -71,6 +71,17 @@ test.each([1, 2, 3, 4])(
   },
 );
 
+test("a head that is lost after a copy in parts is lost", async () => {
+  const { tier, copy } = await opened();
+  await copy();
+  const { revision } = await tier.peek(rootOf("copy"));
+  const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [] };
+  expect(await tier.remove({ threadId: "copy", revision, ...nothing, heads: [{ namespace: "" }] })).toBe(
+    true,
+  );
+  expect((await tier.peek(rootOf("copy"))).headless).toBe(true);
+});
+
 test("checkpoints without a head that aren't a copy's are left alone", async () => {
   const { tier, copy } = await opened();
   await tier.append({ ...largeThread("copy", [10]), heads: [] });

@@ -1,5 +1,14 @@
 import { StaleReadError, type Tier } from "@stratigraph/core";
-import type { Appended, AppendRequest, Blob, CheckpointRecord, HeadMove } from "@stratigraph/core/tier";
+import { importUnderWay, wholeCopy } from "@stratigraph/core/internal";
+import {
+  reservedNamespaces,
+  type Appended,
+  type AppendRequest,
+  type Blob,
+  type CheckpointRecord,
+  type HeadMove,
+  type ThreadState,
+} from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
 import type { OutlineEntry } from "../contract/source.ts";
 import { threadThere } from "./threadThere.ts";
@@ -20,6 +29,9 @@ interface Part {
   readonly relies: boolean;
 }
 
+/** Says how far the copy is: until it is whole, calls and events that are there don't mean that the root has lost its head. */
+const marked = (to: string): HeadMove => ({ namespace: reservedNamespaces.copy, to, expected: "any" });
+
 /** What a storage has of a thread before the append. */
 interface Before {
   readonly revision: number;
@@ -29,7 +41,7 @@ interface Before {
 
 /**
  * Appends a thread in parts of bounded size. Heads move with the last part, so that nobody sees half a thread: until then a new thread
- * has checkpoints but no head, and counts as unknown.
+ * has checkpoints and a mark, but no head of its root, and counts as unknown.
  */
 export class Appender {
   readonly #tier: Tier;
@@ -84,19 +96,22 @@ export class Appender {
     const begins = heads.some(({ namespace, expected }) => namespace === "" && expected.length === 0);
     const isLast = this.#parts.length > 0 && this.#revision === this.#before.revision;
     if (this.#parts.length > 0 && (!isLast || (begins && this.#revision > 0))) await this.#append([]);
-    return heads.length + this.#parts.length > 0 ? await this.#append(heads) : [];
+    const moves = begins && this.#revision > 0 ? [...heads, marked(wholeCopy)] : heads;
+    return moves.length + this.#parts.length > 0 ? await this.#append(moves) : [];
   }
 
-  async #append(heads: readonly HeadMove[]): Promise<Appended["heads"]> {
+  async #append(moves: readonly HeadMove[]): Promise<Appended["heads"]> {
     const parts = this.#parts;
     [this.#parts, this.#bytes] = [[], 0];
-    if (parts.length > 0) await this.#lookForOthers();
+    const root = parts.length > 0 ? await this.#lookForOthers() : undefined;
+    const begins = root !== undefined && root.head === undefined && root.headless !== true;
+    const isBegun = begins && moves.length === 0 && parts.some(({ record }) => record?.namespace === "");
     const appended = await this.#tier.append({
       threadId: this.#threadId,
       records: parts.flatMap(({ record }) => (record === undefined ? [] : [record])),
       blobs: parts.flatMap(({ blobs }) => blobs),
       writes: parts.flatMap(({ writes }) => writes),
-      heads,
+      heads: isBegun ? [marked(importUnderWay)] : moves,
       relies: parts.some(({ relies }) => relies),
       onConflict: "refuse",
       // A part doesn't tell the revision after the previous one: since the first read, somebody may have removed what it relies on. Heads
@@ -109,20 +124,22 @@ export class Appender {
       if (record !== undefined) this.#own.add(entryKey(at));
       this.#writes += writeCount;
     }
-    return appended.heads;
+    return appended.heads.filter(({ namespace }) => namespace !== reservedNamespaces.copy);
   }
 
   /**
    * Notes what others have appended since the last look. It is appended here all the same, which does no harm: later parts may rely on
    * the blobs of this copy.
    */
-  async #lookForOthers(): Promise<void> {
-    const { revision } = await this.#tier.peek({ threadId: this.#threadId, namespace: "" });
-    if (revision === this.#revision) return;
+  async #lookForOthers(): Promise<ThreadState> {
+    const root = await this.#tier.peek({ threadId: this.#threadId, namespace: "" });
+    const { revision } = root;
+    if (revision === this.#revision) return root;
     if (revision < this.#revision) throw new StaleReadError(this.#threadId, revision);
     this.#isDisturbed = true;
     const there = await threadThere(this.#tier, this.#threadId);
     for (const key of there.records.keys())
       if (!this.#own.has(key) && !this.#before.records.has(key)) this.#others.add(key);
+    return root;
   }
 }

@@ -49,15 +49,20 @@ export function peekTests(context: TierContext): void {
       expect(peek.revision).toBeGreaterThan(0);
     });
 
-    test("the parts of a copy under way have lost no head", async () => {
+    test("the parts of a copy under way have lost no head, until the copy is whole", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const { heads: _, ...part } = put(threadId, "c1");
-      const mark = { namespace: reservedNamespaces.copy, to: "c1", expected: "any" as const };
-      await tier.append({ ...part, heads: [mark] });
       const root = { threadId, namespace: "" };
-      for (const read of [await tier.peek(root), await tier.read(root)])
-        expect([read.head, read.headless ?? false]).toEqual([undefined, false]);
+      for (const [to, headless] of [
+        ["c1", false],
+        ["whole", true],
+      ] as const) {
+        const mark = { namespace: reservedNamespaces.copy, to, expected: "any" as const };
+        await tier.append({ ...part, heads: [mark] });
+        for (const read of [await tier.peek(root), await tier.read(root)])
+          expect([read.head, read.headless ?? false]).toEqual([undefined, headless]);
+      }
     });
 
     test("a record, if any is answered, is that of the right checkpoint", async () => {
