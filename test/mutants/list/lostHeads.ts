@@ -125,7 +125,7 @@ export const lostHeadMutants: readonly Mutant[] = [
     find: "heads: isHalf ? [...heads, comesInParts(importUnderWay)] : heads",
     replace: "heads",
     tests: brokenOff,
-    name: "memory a copy of what",
+    name: "folder a copy of what",
   },
   {
     id: "lh49",

@@ -1,3 +1,4 @@
+// long file: the mutants of everything that tells readers of news
 import type { Mutant } from "../mutant.ts";
 
 const follow = ["packages/features/workspace/test/follow.test.ts"];

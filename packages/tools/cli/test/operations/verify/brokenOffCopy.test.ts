@@ -113,7 +113,11 @@ describe.each(Object.keys(storages) as (keyof typeof storages)[])("in %s", (name
     await expect(moveThreads(from, dying(opened.open()))).rejects.toThrow();
     await saver().copyThread("half", "copy of it");
     await expectNotHere("copy of it");
-    await expect(saver().copyThread("half", "copy of it")).rejects.toMatchObject({ code: "THREAD_EXISTS" });
+    const other = new TierSaver(new MemoryTier());
+    await turns(other, "begun", 1);
+    await expect(importThreads(saverSource(other), dying(opened.open()))).rejects.toThrow();
+    for (const threadId of ["copy of it", "begun"])
+      await expect(saver().copyThread("half", threadId)).rejects.toMatchObject({ code: "THREAD_EXISTS" });
   });
 
   test("an import into a thread that has lost its head doesn't hide that", async () => {
