@@ -74,8 +74,8 @@ export const partsMutants: readonly Mutant[] = [
     kind: "guard",
     what: "checkpoints whose heads are lost are removed as if a killed copy had left them",
     file: `${core}/copyThread.ts`,
-    find: "  if (mark.head === undefined) return false;\n",
-    replace: "",
+    find: "if (!isUnderWay(mark.head) || mark.head === importUnderWay) return false;",
+    replace: "if (mark.head === importUnderWay) return false;",
     tests: copies,
   },
   {
@@ -83,8 +83,8 @@ export const partsMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a list of threads has copies that aren't complete",
     file: `${core}/listThreads.ts`,
-    find: "of [calls, events, thread, copy])",
-    replace: "of [calls, events, thread])",
+    find: "return isUnderWay((await tier.peek({ threadId, namespace: copy })).head);",
+    replace: "return false;",
     tests: copies,
   },
   {
