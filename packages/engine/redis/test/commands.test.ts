@@ -6,12 +6,12 @@ import { RedisSaver } from "../src/index.ts";
 
 // A server of its own: Redis counts every command that it ran, those of scripts too.
 
-/** All that the tier asks of Redis, of 6.2 or older: none looks through all keys, none is a module's. HSCAN stays in one thread, ZSCAN in one tag. */
+/** All that the tier asks of Redis, of 6.2 or older: none looks through all keys, none is a module's. HSCAN stays in one thread, ZSCAN in one tag, SSCAN among the names of tags. */
 const known = new Set(
   (
     "hello ping info time eval evalsha exists del unlink pexpire smembers sadd srem srandmember hget hset hsetnx hmget hdel hexists hincrby hkeys hlen hscan " +
     "hstrlen rename zadd zrem zcard zcount zlexcount zmscore zscore zrange zrangebylex zrangebyscore zremrangebyrank zrevrange " +
-    "zrevrangebylex zrevrangebyscore zrandmember zscan publish " +
+    "zrevrangebylex zrevrangebyscore zrandmember zscan sscan publish " +
     // Which ioredis sends where the server has it: Redis 7.2 and later, Valkey.
     "client|setinfo"
   ).split(" "),
