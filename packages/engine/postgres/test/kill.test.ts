@@ -122,7 +122,7 @@ test.runIf(allRounds)(
           const other = PostgresSaver.embedded(folder);
           const error: unknown = await other.getTuple(at("t")).catch((caught: unknown) => caught);
           expect(error).toMatchObject({ code: "LOCKED", data: { folder, pid: process.pid } });
-          expect(String(error)).toContain(`in use by process ${process.pid}`);
+          expect(String(error)).toContain(`This process (${process.pid}) has folder`);
           await other.end();
         }
         await saver.end();
