@@ -283,4 +283,14 @@ export const lostHeadMutants: readonly Mutant[] = [
     replace: "",
     tests: ["packages/tools/cli/test/operations/verify/unfinished.test.ts"],
   },
+  {
+    id: "lh51",
+    kind: "guard",
+    what: "a trusted stack takes a head that is lost for no thread",
+    file: "packages/engine/tiered/src/trustedHeads.ts",
+    find: "if (headless === true) return;",
+    replace: "",
+    tests: ["packages/engine/tiered/test/trusted.test.ts"],
+    name: "a head that is lost",
+  },
 ];

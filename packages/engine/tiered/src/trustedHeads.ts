@@ -122,7 +122,9 @@ export class TrustedHeads {
       const known = this.#open(cell);
       const { writeEpoch, seenRevision } = known;
       const untilMs = this.#now() + this.#forMs;
-      const { revision, head, writes, record } = await this.#warm.peek(cell);
+      const { revision, head, headless, writes, record } = await this.#warm.peek(cell);
+      // A copy would say that there is no thread.
+      if (headless === true) return;
       // If a write is in progress or has been since, that write renews the copy.
       if (known.writing > 0 || known.writeEpoch !== writeEpoch) return;
       // The owner was restored to an older state: copies of what it lost have later revisions than anything that it has. The next read

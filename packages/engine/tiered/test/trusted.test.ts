@@ -1,4 +1,5 @@
 import { MemoryTier } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver, boundedMemory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { setBackTier } from "../../../../test/setBack/setBackTier.ts";
@@ -45,6 +46,20 @@ test("what was read once from the warm tier is believed from then on", async () 
   warm.calls.length = 0;
   expect(await valueOf(saver, "t")).toBe(text("one"));
   expect(warm.calls).toEqual([]);
+});
+
+test("a head that is lost isn't believed to be no thread", async () => {
+  const [{ saver, warm }] = pair();
+  await put(new TieredSaver({ warm }), "t", 1, text("one"));
+  const { checkpoint } = await warm.read({ threadId: "t", namespace: "", checkpointId: idOf(1) });
+  const whole = { namespace: reservedNamespaces.copy, to: "whole", expected: "any" as const };
+  const records = [{ ...checkpoint!.record, threadId: "lost" }];
+  await warm.append({ threadId: "lost", records, blobs: [], heads: [whole], onConflict: "branch" });
+  for (let n = 0; n < 2; n += 1) {
+    expect((await saver.tier.peek({ threadId: "lost", namespace: "" })).headless).toBe(true);
+    expect((await saver.tier.read({ threadId: "lost", namespace: "" })).headless).toBe(true);
+    await saver.tier.idle();
+  }
 });
 
 test("a nearer tier has the bytes: the trusted one only tells the head", async () => {
