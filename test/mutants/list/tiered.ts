@@ -133,9 +133,9 @@ export const tieredMutants: readonly Mutant[] = [
     kind: "guard",
     what: "trust counts from the answer, not from the question: a copy is believed for longer than trustFor",
     file: "packages/engine/tiered/src/trustedHeads.ts",
-    find: "      const untilMs = this.#now() + this.#forMs;\n      const { revision, head, writes, record } = await this.#warm.peek(cell);",
+    find: "      const untilMs = this.#now() + this.#forMs;\n      const { revision, head, headless, writes, record } = await this.#warm.peek(cell);",
     replace:
-      "      const { revision, head, writes, record } = await this.#warm.peek(cell);\n      const untilMs = this.#now() + this.#forMs;",
+      "      const { revision, head, headless, writes, record } = await this.#warm.peek(cell);\n      const untilMs = this.#now() + this.#forMs;",
     tests: ["test/simulation/trusted.test.ts"],
   },
   {
