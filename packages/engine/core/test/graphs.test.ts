@@ -12,8 +12,7 @@ testGraphs(
   Object.assign(() => open(), { withSerde: open }),
   { durabilities: inRounds({ few: "in turn", all: "each" }) },
 );
-// Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
-testSaver("core MemorySaver", () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });
+testSaver("core MemorySaver", () => open());
 testPromises("core TierSaver over memory", async () => {
   const tier = new MemoryTier();
   const second = async () => new TierSaver(tier);

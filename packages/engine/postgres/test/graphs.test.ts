@@ -30,10 +30,7 @@ testGraphs(
   sparse,
 );
 testPromises("PostgresSaver on PostgreSQL", () => onPostgres(), sparse);
-// Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
-testSaver("PostgresSaver on PostgreSQL", () => onPostgres(), {
-  knownFailures: ["list_uses_checkpoint_timestamp_not_id"],
-});
+testSaver("PostgresSaver on PostgreSQL", () => onPostgres());
 
 // A database costs seconds to open: all suites share one, each in a schema of its own.
 const folder = await embeddedFolder();
@@ -59,7 +56,4 @@ testGraphs(
   sparser,
 );
 testPromises("PostgresSaver on PGlite", () => onPgLite(), sparser);
-testSaver("PostgresSaver on PGlite", () => onPgLite(), {
-  knownFailures: ["list_uses_checkpoint_timestamp_not_id"],
-  ...sparser,
-});
+testSaver("PostgresSaver on PGlite", () => onPgLite(), sparser);

@@ -25,5 +25,4 @@ testGraphs(
   sparse,
 );
 testPromises("RedisSaver", () => open(), sparse);
-// Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
-testSaver("RedisSaver", () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });
+testSaver("RedisSaver", () => open());

@@ -52,10 +52,7 @@ function suites(
     sparser,
   );
   testPromises(name, () => open(), rounds);
-  testSaver(name, () => open(), {
-    knownFailures: ["list_uses_checkpoint_timestamp_not_id"],
-    ...rounds,
-  });
+  testSaver(name, () => open(), rounds);
 }
 
 suites("memory>postgres", async () => ({ hot: boundedMemory(), warm: await postgresTier() }));

@@ -74,6 +74,7 @@ import { ItemCoder } from "../items/itemCoder.ts";
 import { ItemIndex } from "../items/itemIndex.ts";
 import { storeOptionNames, TierStore, type StoreOptions } from "../items/tierStore.ts";
 import { refreshOf, ttlOf } from "../items/ttl.ts";
+import { headLineFirst } from "./headLineFirst.ts";
 import { HeadRights, runOf } from "./headRights.ts";
 import { KnownThreads } from "./knownThreads.ts";
 import { aboutConfig, listing, operation, type Notes } from "./operation.ts";
@@ -121,7 +122,6 @@ import { trace } from "../contract/trace.ts";
 import { appendTraffic, storedSize, writesTraffic } from "../contract/traffic.ts";
 import type { DecodedAhead, Series, ValueReading } from "../encode/valueCoder.ts";
 import { ownersOf, tagsThreads, type DiagnoseRequest, type Diagnosis } from "../contract/tierExtensions.ts";
-import { unreserved } from "../contract/unreserved.ts";
 import { BlobEncoder } from "../encode/blobEncoder.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
 import { isStored, isStoredWithWrites, lostParent } from "../operations/brokenLine.ts";
@@ -365,7 +365,7 @@ export class TierSaver extends BaseCheckpointSaver {
     const awaited = new Set<string>();
     const series: Series = new Map();
     const readings: LooseReadings = new Map();
-    for await (const stored of unreserved(this.tier, query)) {
+    for await (const stored of headLineFirst(this.tier, query)) {
       const { record } = stored;
       awaited.delete(addressKey(record, record.checkpointId));
       if (record.parentId !== undefined) awaited.add(addressKey(record, record.parentId));

@@ -1,4 +1,12 @@
-import { Annotation, Command, DeltaChannel, START, StateGraph, interrupt } from "@langchain/langgraph";
+import {
+  Annotation,
+  Command,
+  DeltaChannel,
+  START,
+  StateGraph,
+  interrupt,
+  type StateSnapshot,
+} from "@langchain/langgraph";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
@@ -14,11 +22,11 @@ const State = Annotation.Root({
 });
 
 /** Two parallel nodes, then one. Each writes the name of its run. `plain` is an ordinary channel that gets the same writes. */
-const graphOf = (checkpointer: BaseCheckpointSaver, onB: () => void = () => {}) =>
+const graphOf = (checkpointer: BaseCheckpointSaver, onB: () => void | Promise<void> = () => {}) =>
   new StateGraph(State)
     .addNode("a", ({ who }) => ({ list: [`a by ${who}`], plain: [`a by ${who}`] }))
-    .addNode("b", ({ who }) => {
-      onB();
+    .addNode("b", async ({ who }) => {
+      await onB();
       return { list: [`b by ${who}`], plain: [`b by ${who}`] };
     })
     .addNode("c", ({ who }) => ({ list: [`c by ${who}`], plain: [`c by ${who}`] }))
@@ -277,6 +285,44 @@ export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphCo
       const copy = await graph.updateState(state.config, null, "__copy__");
       expect((await graphOf(await reopen()).getState(copy)).values).toEqual(state.values);
     }
+  });
+
+  test("the head's line comes first in lists, and pages go on from it, if a run that lost has newer checkpoints", async () => {
+    const config = { ...thread(), durability: "async" as const };
+    await graphOf(saver()).invoke(inputOf("first"), config);
+    const loser = heldWrites(await reopen(), ["put"]);
+    let wake = (): void => {};
+    const asleep = new Promise<void>((resolve) => (wake = resolve));
+    const losing = graphOf(loser.saver, () => asleep).invoke(inputOf("loser"), config);
+    await loser.waiting;
+    await graphOf(await reopen()).invoke(inputOf("winner"), config);
+    wake();
+    loser.release();
+    await losing;
+    const reader = await reopen();
+    const found = async (options: { limit?: number; before?: RunnableConfig } = {}) => {
+      const states: StateSnapshot[] = [];
+      for await (const state of graphOf(reader).getStateHistory(config, options)) states.push(state);
+      return states;
+    };
+    const all = await found();
+    const idOf = (of: RunnableConfig | undefined): unknown => of?.configurable?.["checkpoint_id"];
+    const ids = all.map((state) => idOf(state.config));
+    const head = await graphOf(reader).getState(config);
+    expect(all[0]!.values).toEqual(head.values);
+    // What LangGraph's clients show of several children of one checkpoint is the first.
+    const first = new Map<unknown, unknown>();
+    for (const { parentConfig, config: of } of all.toReversed()) first.set(idOf(parentConfig), idOf(of));
+    for (let at = head; at.parentConfig !== undefined; at = await graphOf(reader).getState(at.parentConfig))
+      expect(first.get(idOf(at.parentConfig))).toBe(idOf(at.config));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.toSorted().at(-1)).not.toBe(ids[0]);
+    const paged: unknown[] = [];
+    for (let page = await found({ limit: 3 }); page.length > 0;) {
+      paged.push(...page.map((state) => idOf(state.config)));
+      page = await found({ limit: 3, before: page.at(-1)!.config });
+    }
+    expect(paged).toEqual(ids);
   });
 
   test("after a replay from an older checkpoint, the state is what the replay returned", async () => {
