@@ -127,11 +127,25 @@ export class RunsUnderWay {
     return failed === true || config.signal?.aborted === true || this.#failed.has(runIn(config));
   }
 
+  /**
+   * Notes a deletion of a thread, which begins. A run that has ended already stores nothing from now on: it could read the thread once it is
+   * deleted, and store something before whoever deletes it is answered. If the deletion fails, nobody knows whether the thread is there.
+   */
+  deletes(threadId: string): void {
+    this.#deletedFor(threadId, (config) => this.hasEnded(config, threadId));
+  }
+
   /** Notes the deletion of a thread, which has ended. */
   deleted(threadId: string): void {
+    this.#deletedFor(threadId, () => true);
+  }
+
+  #deletedFor(threadId: string, isLate: (config: RunnableConfig) => boolean): void {
     this.#deleted.set(threadId, true);
-    for (const { config } of this.#calls.get(threadId) ?? []) this.#isLateFor(runIn(config), threadId);
-    for (const ref of this.#signals.get(threadId) ?? []) this.#isLateFor(ref.deref() ?? {}, threadId);
+    const running = [...(this.#calls.get(threadId) ?? [])].map(({ config }) => config);
+    const signals = (this.#signals.get(threadId) ?? []).flatMap((ref) => ref.deref() ?? []);
+    for (const config of [...running, ...signals.map((signal): RunnableConfig => ({ signal }))])
+      if (isLate(config)) this.#isLateFor(runIn(config), threadId);
   }
 
   /**

@@ -549,6 +549,7 @@ export class TierSaver extends BaseCheckpointSaver {
   override async deleteThread(threadId: string): Promise<void> {
     await operation("deleteThread", { threadId }, async () => {
       const id = validThreadId("threadId", threadId);
+      this.#runs.deletes(id);
       await this.tier.deleteThread(id);
       this.#runs.deleted(id);
       this.#known.forget(id);

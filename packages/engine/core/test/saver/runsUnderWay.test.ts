@@ -199,6 +199,33 @@ test.each([
   expect(await storedByLate(order)).toBe(stays);
 });
 
+test.each(["before it reads", "once it has read"])(
+  "a run that was stopped %s stores nothing before the deletion of its thread is answered",
+  async (when) => {
+    let answer = (): void => {};
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    class SlowAnswer extends MemoryTier {
+      override async deleteThread(threadId: string): Promise<void> {
+        await super.deleteThread(threadId);
+        await answered;
+      }
+    }
+    const { saver, tier, door } = open(new SlowAnswer());
+    const run = runOn(saver);
+    const hold = door.hold("read");
+    if (when === "before it reads") run.stop();
+    const reading = when === "once it has read" ? run.read() : undefined;
+    run.stop();
+    const deleting = saver.deleteThread("t");
+    hold.release();
+    await (reading ?? run.read());
+    await run.put();
+    answer();
+    await deleting;
+    expect(await headOf(tier)).toBeUndefined();
+  },
+);
+
 test("a thread whose runs have ended is read without waiting, and so is that of a run under way", async () => {
   const { door, saver } = open();
   const runs = RunsUnderWay.of(door);
