@@ -859,4 +859,14 @@ export const migrateMutants: readonly Mutant[] = [
     replace: "",
     tests: ["packages/features/migrate/test/oneStorage.test.ts"],
   },
+  {
+    id: "mi93",
+    kind: "guard",
+    what: "a copy has a run whose calls its journal forgot, as the source deleted it, and nobody is told",
+    file: "packages/features/migrate/src/copy/callsLeftOut.ts",
+    find: "if (await this.#hasRun(threadId, run)) ",
+    replace: "if (runs.size === 0) ",
+    tests: ["packages/features/journal/test/sharedJournals.test.ts"],
+    name: "but no longer its calls",
+  },
 ];

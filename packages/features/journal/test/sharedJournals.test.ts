@@ -40,6 +40,7 @@ async function pays(
   dies = false,
   input: object | null = { amount: threadId },
   where = "team",
+  run_id?: string,
 ) {
   const paid: string[] = [];
   const journal = createJournal(saver);
@@ -55,7 +56,8 @@ async function pays(
     .addEdge(START, "pays")
     .compile({ checkpointer: saver });
   try {
-    await graph.invoke(input, on(threadId, where));
+    const config = on(threadId, where);
+    await graph.invoke(input, { configurable: { ...config.configurable, ...(run_id && { run_id }) } });
   } catch (error) {
     if (!dies) throw error;
   } finally {
@@ -337,3 +339,35 @@ test("threads that use their own journal are copied with no statement more, and 
   }
   expect(counts).toEqual([0, 0, 2]);
 });
+
+const ways: Record<string, (from: TierSaver, to: TierSaver) => Promise<CopyReport>> = {
+  import: (from, to) => importThreads(saverSource(from), to),
+  file: async (from, to) => {
+    const folder = mkdtempSync(join(tmpdir(), "stratigraph-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = await openTarget(join(folder, "all.jsonl"));
+    await exportThreads(from, file);
+    await file.close();
+    return await importThreads(await openSource(join(folder, "all.jsonl")), to);
+  },
+};
+
+it.each(Object.entries(ways))(
+  "a copy that is repeated by %s after its source deleted a run is told that it has the run, but no longer its calls",
+  async (_way, copy) => {
+    const [from, to] = [new MemorySaver(), new MemorySaver()];
+    await pays(from, "bob", false, undefined, "team", "kept");
+    expect(await pays(from, "bob", true, { amount: "another" }, "team", "gone")).toEqual(["bob"]);
+    expect((await copy(from, to)).differences).toEqual([]);
+    await from.deleteForRuns(["gone"]);
+    const { differences } = await copy(from, to);
+    expect(differences).toEqual([
+      { threadId: "bob", what: expect.stringContaining('deleteForRuns(["gone"]) on the copy') as string },
+    ]);
+    const journal = createJournal(to);
+    await to.deleteForRuns(["gone"]);
+    await journal.end();
+    expect((await copy(from, to)).differences).toEqual([]);
+    expect(await pays(to, "bob", false, null)).toEqual([]);
+  },
+);

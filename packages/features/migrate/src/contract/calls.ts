@@ -5,6 +5,8 @@ export interface Where {
   readonly namespace?: string;
   readonly issuer?: string;
   readonly task?: string;
+  /** The id of the run. */
+  readonly run?: string;
 }
 
 /** What is known of a call. */

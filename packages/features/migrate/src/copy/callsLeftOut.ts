@@ -1,6 +1,6 @@
 import type { ReadThroughStorage } from "@stratigraph/core/internal";
 import type { CallsOfThread } from "../contract/calls.ts";
-import { kept, mayBeIn, readCalls, unread, type OpenCalls } from "../sources/openCalls.ts";
+import { kept, mayBeIn, readCalls, runDeleted, unread, type OpenCalls } from "../sources/openCalls.ts";
 import type { Difference } from "./report.ts";
 
 /** Tells whether the calls of threads are in the journals of a target, each of which is read once. */
@@ -13,7 +13,10 @@ export class CallsThere {
     this.#target = target;
   }
 
-  /** The differences of a thread whose calls are in journals of other threads: a journal may be there without them. */
+  /**
+   * The differences of a thread whose calls are in journals of other threads: a journal may be there without them, or have forgotten those
+   * of a run that was deleted in the source only.
+   */
   async leftOut(threadId: string, calls: CallsOfThread | undefined): Promise<Difference[]> {
     const journals = new Map<string, string | undefined>();
     for (const state of kept(calls)) {
@@ -22,7 +25,17 @@ export class CallsThere {
       this.#journals.set(journal, there);
       if (!there.has(state)) journals.set(journal, state.call === unread ? mayBeIn(journal) : undefined);
     }
-    return [...journals].map(([journal, what]) => callsIn(threadId, journal, what));
+    const leftOut = [...journals].map(([journal, what]) => callsIn(threadId, journal, what));
+    const runs = new Set(calls?.flatMap(({ status, where }) => (status === runDeleted && where?.run) || []));
+    for (const run of runs)
+      if (await this.#hasRun(threadId, run)) leftOut.push(deletedInSource(threadId, run));
+    return leftOut;
+  }
+
+  async #hasRun(threadId: string, run: string): Promise<boolean> {
+    const query = { threadId, namespace: "", runIds: [run], recordsOnly: true, limit: 1 };
+    for await (const _ of this.#target.tier.list(query)) return true;
+    return false;
   }
 }
 
@@ -41,6 +54,14 @@ export function deletion(users: readonly string[]): string {
     `its journal here has calls of ${named.join(", ")}${more}, which would be made again without it: when none of these threads goes on ` +
     `any more, delete it here`
   );
+}
+
+function deletedInSource(threadId: string, run: string): Difference {
+  const id = JSON.stringify(run);
+  const what =
+    `the source deleted its run ${id} and forgot the run's calls, and the copy still has the run, which would make them again: call ` +
+    `deleteForRuns([${id}]) on the copy, too`;
+  return { threadId, what };
 }
 
 /** The difference of a thread whose calls are in a journal that the target doesn't have. */

@@ -20,6 +20,7 @@ interface Entry {
     readonly effects?: string;
     readonly where?: Where;
     readonly happened?: boolean;
+    readonly reason?: string;
   };
 }
 
@@ -85,6 +86,9 @@ export function mayBeIn(journal: string | undefined): string {
   return `its calls may be in the journal of ${JSON.stringify(journal)}, whose entries aren't in this storage; open it together with its archive`;
 }
 
+/** The status of a call that was forgotten because its run was deleted (the journal's `forgetRuns`). */
+export const runDeleted = "its run was deleted";
+
 /** What an event makes of its call; events that aren't named change nothing. */
 const statusAfter: Readonly<Record<string, string>> = {
   claimed: "claimed",
@@ -147,9 +151,17 @@ export class OpenCalls {
   states(): readonly KnownCall[] {
     const calls = new Map(this.#cut.map((state) => [state.call, state]));
     for (const { event, record } of this.#entries.sort((a, b) => a.seq - b.seq)) {
-      const { type, call, happened } = event;
+      const { type, call, happened, reason } = event;
       if (call === undefined) continue;
-      const status = type === "resolved" ? (happened === true ? "succeeded" : "failed") : statusAfter[type];
+      const isOfDeletedRun = type === "forgotten" && reason === runDeleted;
+      const status =
+        type === "resolved"
+          ? happened === true
+            ? "succeeded"
+            : "failed"
+          : isOfDeletedRun
+            ? runDeleted
+            : statusAfter[type];
       if (status === undefined) continue;
       const { tool, effects, where } = { ...calls.get(call), ...event };
       calls.set(call, { call, tool, effects, where, status, record });
