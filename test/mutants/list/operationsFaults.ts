@@ -178,8 +178,7 @@ export const operationsFaults: readonly Mutant[] = [
     file: `${src}/read/glance.ts`,
     find: "if (channel !== wanted || outcomes.get(taskId) !== outcome) continue;",
     replace: "if (channel !== wanted) continue;",
-    tests: [`${test}/show.test.ts`],
-    name: "how tasks stand",
+    tests: [`${test}/howTasksStand.test.ts`],
   },
   {
     id: "opf21",
@@ -188,8 +187,7 @@ export const operationsFaults: readonly Mutant[] = [
     file: `${src}/read/nextNodes.ts`,
     find: ".filter((_, place) => !sent.has(place))",
     replace: ".filter(() => sent.size === 0)",
-    tests: [`${test}/show.test.ts`],
-    name: "how tasks stand",
+    tests: [`${test}/howTasksStand.test.ts`],
   },
   {
     id: "opf22",
@@ -198,7 +196,16 @@ export const operationsFaults: readonly Mutant[] = [
     file: `${src}/read/show.ts`,
     find: 'kind === "error" && outcome === "failed"',
     replace: 'kind === "error"',
-    tests: [`${test}/show.test.ts`],
-    name: "how tasks stand",
+    tests: [`${test}/howTasksStand.test.ts`],
+  },
+  {
+    id: "opf23",
+    kind: "fault",
+    what: "the answer to a task that has ended keeps a person from answering another one's question",
+    file: `${src}/journal/pendingQuestions.ts`,
+    find: 'channel === INTERRUPT && outcomes.get(taskId) !== "ended"',
+    replace: "channel === INTERRUPT",
+    tests: [`${test}/journal/journal.test.ts`],
+    name: "a question of a task that has ended",
   },
 ];
