@@ -179,7 +179,7 @@ async function outcomeOf(
   const outcome = outcomes[await status()];
   if (outcome !== "failed") return { outcome };
   const errors = { channels: new Set([ERROR]) };
-  const [error] = await saver.coder.writes.decode(stored.record, [failed!], stored.blobs, errors);
+  const [error] = await saver.coder.writes.pending(stored.record, [failed!], stored.blobs, errors);
   return { outcome, error: errorText(error!.value) };
 }
 

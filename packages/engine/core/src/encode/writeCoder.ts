@@ -129,15 +129,16 @@ export class WriteCoder {
     blobs: ReadonlyMap<BlobHash, Blob>,
     only: WritesWanted = {},
   ): Promise<DecodedWrite[]> {
-    const wanted = await this.#wanted(at, batches, only.child, { refuseMissing: true });
+    const wanted = await this.wanted(at, batches, only.child, { refuseMissing: true });
     return await this.#revived(at, wanted, blobs, only.channels);
   }
 
-  async #wanted(
+  /** The batches that are pending, or that a child of the checkpoint was made from, values not revived. @throws CorruptionError */
+  async wanted(
     at: Address,
     batches: readonly StoredWriteBatch[],
     child: WritesWanted["child"],
-    { refuseMissing }: { readonly refuseMissing: boolean },
+    { refuseMissing = false }: { readonly refuseMissing?: boolean } = {},
   ): Promise<readonly OpenedBatch[]> {
     if (child === undefined) return pendingBatches(await this.open(at, batches));
     const named = await this.#named(at, batches);
@@ -220,7 +221,7 @@ export class WriteCoder {
     batches: readonly StoredWriteBatch[],
     child?: WritesWanted["child"],
   ): Promise<readonly TaskWrite[]> {
-    return mergeWrites(await this.#wanted(at, batches, child, { refuseMissing: false }));
+    return mergeWrites(await this.wanted(at, batches, child));
   }
 
   /** The channels that a checkpoint's pending writes name, without reviving values. */

@@ -7,20 +7,22 @@ import {
   statusTerms,
   type TaskOutcome,
   type ThreadStatus,
+  type WritesOutcome,
 } from "../contract/threadStatus.ts";
-import type { CheckpointRecord, StoredCheckpoint, StoredWriteBatch, Tier } from "../contract/tier.ts";
+import type { CheckpointRecord, StoredCheckpoint, Tier } from "../contract/tier.ts";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import type { OpenedBatch } from "../encode/pendingWrites.ts";
+import type { WritesWanted } from "../encode/writeCoder.ts";
 import { isControlChannel } from "../langgraph/channelNames.ts";
-import { pendingBatches } from "../saver/chosenBatches.ts";
-import { currentWrites } from "./currentWrites.ts";
 
 /** How the step stands that follows a checkpoint. */
 export interface TaskStates {
+  /** By task id. A task that ended stays so: if another one fails, LangGraph may write an AbortError for it afterwards. */
+  readonly outcomes: ReadonlyMap<string, WritesOutcome>;
   /** The ids of the tasks that wait for an answer. */
   readonly waiting: ReadonlySet<string>;
   /** What the last failed task wrote, its error among it. */
-  readonly failed: StoredWriteBatch | undefined;
+  readonly failed: OpenedBatch | undefined;
   /** The thread's, if the checkpoint is its newest root. */
   status(): Promise<ThreadStatus>;
 }
@@ -34,20 +36,18 @@ interface Reading {
 /**
  * How a checkpoint's step stands, by its pending writes and by what is due: for every door that says so. A task that failed because an answer
  * didn't fit its question's schema still waits. Tiers that know outcomes and terms say the same by `statusFrom`.
+ * @param child if given, how the tasks stood that this child of the checkpoint was made from
  * @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "NEWER_FORMAT"
  */
 export async function taskStates(
   reading: Reading,
   { record, writes }: Pick<StoredCheckpoint, "record" | "writes">,
+  child?: WritesWanted["child"],
 ): Promise<TaskStates> {
-  const stored = currentWrites(writes);
-  const opened = await reading.coder.writes.open(record, writes);
-  const pending = new Set(pendingBatches(opened));
   const outcomes: TaskOutcome[] = [];
   const asked = new Map<string, OpenedBatch>();
-  const failures = new Map<string, StoredWriteBatch>();
-  for (const [place, batch] of opened.entries()) {
-    if (!pending.has(batch)) continue;
+  const failures = new Map<string, OpenedBatch>();
+  for (const batch of await reading.coder.writes.wanted(record, writes, child)) {
     const { taskId } = batch;
     const question = asked.get(taskId);
     let outcome = outcomeOf(
@@ -56,17 +56,20 @@ export async function taskStates(
     );
     if (outcome === "waiting") asked.set(taskId, batch);
     if (outcome === "failed") {
-      failures.set(taskId, stored[place]!);
+      failures.set(taskId, batch);
       if (question !== undefined && (await isRefusal(reading, record, question, batch))) outcome = "waiting";
     }
     outcomes.push([taskId, outcome]);
   }
-  const last = [...lastOutcomes(outcomes)!];
-  const tasks = (wanted: string) => last.flatMap(([taskId, outcome]) => (outcome === wanted ? [taskId] : []));
+  const last = lastOutcomes(outcomes)!;
+  const tasks = (wanted: string) =>
+    [...last].flatMap(([taskId, outcome]) => (outcome === wanted ? [taskId] : []));
   const waiting = new Set(tasks("waiting"));
   const failed = new Set(tasks("failed"));
   const stopped = waiting.size > 0 ? "waiting" : failed.size > 0 ? "failed" : undefined;
+  const ended = outcomes.filter(([, outcome]) => outcome === "ended");
   return {
+    outcomes: new Map([...last, ...(ended as [string, WritesOutcome][])]),
     waiting,
     failed: [...failures].findLast(([taskId]) => failed.has(taskId))?.[1],
     status: async () => stopped ?? ((await isDueAt(reading, record)) ? "interrupted" : "idle"),

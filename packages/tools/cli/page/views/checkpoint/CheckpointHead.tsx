@@ -12,7 +12,7 @@ import { atOf, readCode, showCommand, type Shown } from "./shown.ts";
 /** The header of a checkpoint: its origin, and what runs next. */
 export function CheckpointHead({ shown }: { readonly shown: Shown }): VNode {
   const { thread, namespace, checkpoint, parent, head, lostTo, run, ts, step, source, next } = shown;
-  const failed = shown.writes.filter(({ kind }) => kind === "error").length;
+  const failed = shown.writes.filter(({ kind, outcome }) => kind === "error" && outcome !== "done").length;
   const to = (id: string) => href("checkpoint", { thread, checkpoint: id }, { ns: namespace });
   return (
     <header class="checkpoint-head">

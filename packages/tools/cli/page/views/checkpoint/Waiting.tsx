@@ -12,14 +12,10 @@ import { questionsOf, type Shown, type Write } from "./shown.ts";
 /** Why the thread doesn't continue: questions to people, and failed tasks. */
 export function Waiting({ shown }: { readonly shown: Shown }): VNode | null {
   const asked = shown.writes.filter(({ kind }) => kind === "interrupt");
-  const failed = shown.writes.filter(({ kind }) => kind === "error");
-  // A task that has written its result has its answer. A task that asks again has answers, too, but still waits.
-  const ended = new Set(shown.writes.filter(({ kind }) => kind === "write").map(({ task }) => task));
-  const resumed = new Set(shown.writes.filter(({ kind }) => kind === "resume").map(({ task }) => task));
-  const stateOf = ({ task }: Write): State => {
-    if (ended.has(task)) return "answered";
-    if (shown.waits === "interrupt") return "waits";
-    return resumed.has(task) ? "answered" : "passed";
+  const failed = shown.writes.filter(({ kind, outcome }) => kind === "error" && outcome !== "done");
+  const stateOf = ({ outcome }: Write): State => {
+    if (outcome !== "interrupted") return "answered";
+    return shown.waits === "interrupt" ? "waits" : "passed";
   };
   if (asked.length === 0 && failed.length === 0) return null;
   return (

@@ -1,5 +1,6 @@
 import { INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import type { TierSaver } from "@stratigraph/core";
+import { taskStates } from "@stratigraph/core/internal";
 import type { Question } from "@stratigraph/journal";
 import { questionIn } from "@stratigraph/journal/internal";
 import { openRecord } from "../read/records.ts";
@@ -16,7 +17,7 @@ export interface PendingQuestion {
   readonly isAnswered: boolean;
 }
 
-/** The questions of the journal at the head of a thread. */
+/** The questions of the journal at the head of a thread, except those of tasks that have ended. */
 export async function pendingQuestions(saver: TierSaver, threadId: string): Promise<PendingQuestion[]> {
   const { head } = await saver.tier.peek({ threadId, namespace: "" });
   if (head === undefined) return [];
@@ -25,7 +26,11 @@ export async function pendingQuestions(saver: TierSaver, threadId: string): Prom
     // Values are read only if there is a question.
     const { record, writes } = await openRecord(saver, listed);
     const pending = await saver.coder.writes.unrevived(record, writes);
-    if (!pending.some(({ channel }) => channel === INTERRUPT)) return [];
+    const { outcomes } = await taskStates(saver, { record, writes });
+    const questions = pending.filter(
+      ({ channel, taskId }) => channel === INTERRUPT && outcomes.get(taskId) !== "ended",
+    );
+    if (questions.length === 0) return [];
     for await (const { blobs } of saver.tier.list(query)) {
       const json = async ({ channel, value }: (typeof pending)[number]): Promise<unknown> =>
         jsonOf(await saver.coder.serialized(record, channel, value, blobs))?.value;
@@ -33,7 +38,7 @@ export async function pendingQuestions(saver: TierSaver, threadId: string): Prom
       for (const write of pending.filter(({ channel }) => channel === RESUME))
         for (const answer of listOf(await json(write))) answered.add((Object(answer) as { id?: unknown }).id);
       const asked = new Map<string, Pick<PendingQuestion, "question" | "interrupt">>();
-      for (const write of pending.filter(({ channel }) => channel === INTERRUPT))
+      for (const write of questions)
         for (const interrupt of listOf(await json(write))) {
           const { id, value } = Object(interrupt) as { id?: string; value?: unknown };
           const question = questionIn(value);

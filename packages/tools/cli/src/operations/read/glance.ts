@@ -7,6 +7,7 @@ import {
   isControlChannel,
   isLangGraphChannel,
   refusePart,
+  taskStates,
   type DecodedBody,
 } from "@stratigraph/core/internal";
 import { isReserved, type StoredCheckpoint } from "@stratigraph/core/tier";
@@ -20,9 +21,9 @@ import { shownError } from "../values/shownError.ts";
 import { jsonOf, shownValue } from "../values/view.ts";
 import { errorText, lastSaid, questionText, stateText } from "./excerpts.ts";
 import { nextNodes } from "./nextNodes.ts";
-import { nodeOfPath } from "./nodes.ts";
 import { listedCheckpoint } from "./records.ts";
-import { waitsAt } from "./waitsAt.ts";
+import { nodeOfPath } from "./taskPaths.ts";
+import { waitsBy } from "./waitsAt.ts";
 import { clipped } from "../values/text.ts";
 
 /** How many threads may be asked for at most, and how many of them are read at the same time. */
@@ -170,26 +171,24 @@ async function aboutOf(
   return { next, ...(says === undefined ? {} : { says }) };
 }
 
-/** What keeps the next step from ending, and the nodes that have ended in it. */
+/** What keeps the next step from ending, and the paths of the tasks that have ended in it. */
 async function waitingFor(
   saver: TierSaver,
   { record, writes, blobs }: StoredCheckpoint,
   redaction: Redaction,
-): Promise<{ readonly says?: NonNullable<Item["says"]>; readonly ended: ReadonlySet<string | undefined> }> {
+): Promise<{ readonly says?: NonNullable<Item["says"]>; readonly ended: readonly string[] }> {
   const pending = await saver.coder.writes.unrevived(record, writes);
-  const told = new Set<string>([ERROR, INTERRUPT]);
-  const stopped = new Set(
-    pending.filter(({ channel }) => told.has(channel)).map(({ taskPath }) => nodeOfPath(taskPath)),
+  const states = await taskStates(saver, { record, writes });
+  const { outcomes } = states;
+  const ended = pending.flatMap(({ taskId, taskPath }) =>
+    outcomes.get(taskId) === "ended" ? [taskPath] : [],
   );
-  const ended = new Set(
-    pending.map(({ taskPath }) => nodeOfPath(taskPath)).filter((node) => !stopped.has(node)),
-  );
-  const { waits } = await waitsAt(saver, { record, writes, head: record.checkpointId });
+  const { waits } = waitsBy(states, { record, head: record.checkpointId });
   if (waits === undefined) return { ended };
-  const wanted = waits === "interrupt" ? INTERRUPT : ERROR;
+  const [wanted, outcome] = waits === "interrupt" ? [INTERRUPT, "waiting"] : [ERROR, "failed"];
   const found: NonNullable<Item["says"]>[] = [];
-  for (const { channel, taskPath, value } of pending) {
-    if (channel !== wanted) continue;
+  for (const { channel, taskId, taskPath, value } of pending) {
+    if (channel !== wanted || outcomes.get(taskId) !== outcome) continue;
     const typed = await saver.coder.serialized(record, channel, value, blobs);
     const shown = waits === "error" ? shownError(typed, redaction) : shownValue(channel, typed, redaction);
     const json = shown?.found?.value;
@@ -200,21 +199,21 @@ async function waitingFor(
     found.push({ ...told, ...(by === undefined ? {} : { by }) });
   }
   // LangGraph stops the other tasks of a step when one fails. Their AbortErrors aren't the reason.
-  const says = found.find(({ text }) => !text.startsWith("AbortError")) ?? found[0]!;
-  return { ended, says };
+  const says = found.find(({ text }) => !text.startsWith("AbortError")) ?? found[0];
+  return { ended, ...(says === undefined ? {} : { says }) };
 }
 
 async function dueAt(
   saver: TierSaver,
   { record, blobs }: StoredCheckpoint,
   { manifest }: DecodedBody,
-  ended: ReadonlySet<string | undefined>,
+  ended: readonly string[],
 ): Promise<string[]> {
   const control = new Map<string, unknown>();
   for (const { channel, value } of manifest.values())
     if (value !== undefined && isControlChannel(channel))
       control.set(channel, jsonOf(await saver.coder.serialized(record, channel, value, blobs))?.value);
-  return nextNodes(control).filter((node) => !ended.has(node));
+  return nextNodes(control, ended);
 }
 
 /** The last message of the conversation; if there is none, the short values of the state. */

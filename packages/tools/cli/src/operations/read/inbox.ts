@@ -12,7 +12,7 @@ import { contentOf } from "../values/records.ts";
 import { Redaction } from "../values/redaction.ts";
 import { shownValue } from "../values/view.ts";
 import { questionText } from "./excerpts.ts";
-import { nodeOfPath } from "./nodes.ts";
+import { nodeOfPath } from "./taskPaths.ts";
 import { listedCheckpoint } from "./records.ts";
 
 /** How many threads are read at the same time. */

@@ -3,20 +3,31 @@ import { dueNodes, isControlChannel, sentTo } from "@stratigraph/core/internal";
 import { contentOf } from "../values/records.ts";
 import type { State } from "../values/state.ts";
 import { jsonOf } from "../values/view.ts";
+import { nodeOfPath, placeOfPath } from "./taskPaths.ts";
 
-/** The nodes that are due at a checkpoint, whether or not they have ended since. */
-export async function dueNodesOf(state: State): Promise<string[]> {
+/** The nodes that are due at a checkpoint. @param ended the paths of tasks that have ended since, which are left out */
+export async function dueNodesOf(state: State, ended?: readonly string[]): Promise<string[]> {
   const control = new Map<string, unknown>();
   for (const name of state.channels().filter(isControlChannel)) {
     const found = await state.channel(name);
     if (found !== undefined) control.set(name, jsonOf(found.stored)?.value);
   }
-  return nextNodes(control);
+  return nextNodes(control, ended);
 }
 
-/** The nodes that are due, by the names and JSON of the control channels that have values. */
-export function nextNodes(channels: ReadonlyMap<string, unknown>): string[] {
-  return dueNodes([...channels].map(([name, json]) => [name, name === TASKS ? sendsIn(json) : json]));
+/**
+ * The nodes that are due, by the names and JSON of the control channels that have values. A node is due as long as one of its tasks is.
+ * @param ended the paths of tasks that have ended since, which are left out
+ */
+export function nextNodes(channels: ReadonlyMap<string, unknown>, ended: readonly string[] = []): string[] {
+  const pulled = new Set(ended.map(nodeOfPath));
+  const sent = new Set(ended.map(placeOfPath));
+  const due = [...channels].flatMap(([name, json]) =>
+    name === TASKS
+      ? sendsTo(json).filter((_, place) => !sent.has(place))
+      : dueNodes([[name, json]]).filter((node) => !pulled.has(node)),
+  );
+  return [...new Set(due)];
 }
 
 /** The nodes that Sends go to, by their JSON. */

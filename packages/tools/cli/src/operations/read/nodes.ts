@@ -3,6 +3,7 @@ import type { TierSaver } from "@stratigraph/core";
 import { jsonOf } from "../values/view.ts";
 import { sendsTo } from "./nextNodes.ts";
 import { listedCheckpoint, type Opened } from "./records.ts";
+import { nodeOfPath } from "./taskPaths.ts";
 
 /** Keys of versions_seen that aren't nodes. */
 const noNodes: ReadonlySet<string> = new Set([INTERRUPT, "__snapshot_bumps__", "__input__"]);
@@ -27,12 +28,6 @@ export async function nodesBetween(saver: TierSaver, parent: Opened, { body }: O
   if (checkpoint === undefined) return ran;
   const typed = await saver.coder.serialized(parent.record, TASKS, sends, checkpoint.blobs);
   return [...new Set([...ran, ...sendsTo(jsonOf(typed)?.value)])];
-}
-
-/** The node that LangGraph's path of a task names, from 1.5 on; undefined for a task that was sent, and for older paths. */
-export function nodeOfPath(taskPath: string): string | undefined {
-  const pull = "~__pregel_pull, ";
-  return taskPath.startsWith(pull) ? taskPath.slice(pull.length) : undefined;
 }
 
 /**

@@ -45,6 +45,7 @@ const output = z.object({
   source: z.string().optional(),
   next: z.array(z.string()).describe("Nodes that are due, as far as it can be told without the graph."),
   waits,
+  questions: z.number().optional().describe("How many questions wait for an answer."),
   metadata: valueView,
   channels: z.array(
     z.object({
@@ -108,6 +109,7 @@ export const show = operation({
     const shownChannels = await channelsOf(state, where);
     const all = await shownWrites(saver, state.point, redaction);
     const pending = channel === undefined ? all : [];
+    const stopped = await waitsAt(saver, { ...point.stored, head: point.head });
     const metadata = shownValue("metadata", point.body.metadata, redaction)!;
     const sizes = [...shownChannels, ...pending, { shown: metadata }].map(({ shown }) => shown.bytes);
     const given = shares(sizes, maxBytes).map((bytes) => Math.max(leastBytes, bytes));
@@ -125,11 +127,16 @@ export const show = operation({
       step,
       source,
       next: await nextOf(state, all),
-      ...(await waitsAt(saver, { ...point.stored, head: point.head })),
+      ...stopped,
+      ...(stopped.waits === "interrupt" ? { questions: questionsIn(all) } : {}),
       metadata: view(metadata, sizes.length - 1),
       channels: shownChannels.map(({ shown, ...rest }, n) => ({ ...rest, ...view(shown, n) })),
-      writes: pending.map(({ shown, ...rest }, n) => ({
-        ...rest,
+      writes: pending.map(({ task, node, outcome, kind, channel, shown }, n) => ({
+        task,
+        node,
+        outcome,
+        kind,
+        channel,
         ...view(shown, shownChannels.length + n),
       })),
       ...(subagents ? { subagents: await subagentsFrom(saver, point.at, redaction) } : {}),
@@ -180,11 +187,11 @@ function* headLines({
   parent,
   ...rest
 }: Output): Generator<string> {
-  const { ts, step, source, run, stateVersion, next, waits, metadata, writes } = rest;
+  const { ts, step, source, run, stateVersion, next, waits, questions, metadata, writes } = rest;
   const state = head ? "head" : lostTo === undefined ? "" : `side branch, lost to ${lostTo}`;
-  const ended = new Set(writes.filter(({ kind }) => kind === "write").map(({ task }) => task));
-  const asked = writes.filter(({ kind, task }) => kind === "interrupt" && !ended.has(task)).length;
-  const failed = writes.filter(({ kind }) => kind === "error").map(({ node, task }) => node ?? task);
+  const failed = writes
+    .filter(({ kind, outcome }) => kind === "error" && outcome === "failed")
+    .map(({ node, task }) => node ?? task);
   const rows = [
     ["thread", thread],
     ["namespace", namespace],
@@ -197,7 +204,9 @@ function* headLines({
     ["next", next.length === 0 ? "nothing" : next.join(", ")],
     [
       "waits",
-      waits === "interrupt" ? `for an answer to ${asked === 1 ? "an interrupt" : `${asked} interrupts`}` : "",
+      waits === "interrupt"
+        ? `for an answer to ${questions === 1 ? "an interrupt" : `${questions} interrupts`}`
+        : "",
     ],
     ["failed", failed.join(", ")],
     ["metadata", inlineText(metadata.value)],
@@ -260,6 +269,16 @@ async function channelsOf(state: State, { only, path, redaction, parsed }: Wante
  */
 async function nextOf(state: State, pending: readonly ShownWrite[]): Promise<string[]> {
   const { at, head } = state.point;
-  const ended = new Set(pending.flatMap(({ kind, node }) => (kind === "write" ? [node] : [])));
-  return (await dueNodesOf(state)).filter((node) => head !== at.checkpointId || !ended.has(node));
+  const ended = pending.filter(({ outcome }) => head === at.checkpointId && outcome === "done");
+  return await dueNodesOf(
+    state,
+    ended.map(({ path }) => path),
+  );
+}
+
+/** From LangGraph 1.7 on, a task writes all its questions as one list. */
+function questionsIn(writes: readonly ShownWrite[]): number {
+  return writes
+    .filter(({ kind, outcome }) => kind === "interrupt" && outcome === "interrupted")
+    .flatMap(({ shown }) => shown.found?.value ?? null).length;
 }

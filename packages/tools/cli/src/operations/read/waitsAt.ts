@@ -1,5 +1,5 @@
 import type { TierSaver } from "@stratigraph/core";
-import { taskStates } from "@stratigraph/core/internal";
+import { taskStates, type TaskStates } from "@stratigraph/core/internal";
 import type { ListedCheckpoint } from "@stratigraph/core/tier";
 import { z } from "zod";
 
@@ -18,9 +18,16 @@ export const waits = z
  */
 export async function waitsAt(
   saver: TierSaver,
-  { record, writes, head }: Pick<ListedCheckpoint, "record" | "writes" | "head">,
+  listed: Pick<ListedCheckpoint, "record" | "writes" | "head">,
 ): Promise<{ waits?: "interrupt" | "error" }> {
-  const { waiting, failed } = await taskStates(saver, { record, writes });
+  return waitsBy(await taskStates(saver, listed), listed);
+}
+
+/** {@link waitsAt}, where it is known how the tasks stand. */
+export function waitsBy(
+  { waiting, failed }: Pick<TaskStates, "waiting" | "failed">,
+  { record, head }: Pick<ListedCheckpoint, "record" | "head">,
+): { waits?: "interrupt" | "error" } {
   const isEnd = head === record.checkpointId || record.lostTo !== undefined;
   if (waiting.size > 0 && isEnd) return { waits: "interrupt" };
   return failed === undefined ? {} : { waits: "error" };

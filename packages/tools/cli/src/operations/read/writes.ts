@@ -10,7 +10,7 @@ import { shares } from "../values/cut.ts";
 import { Redaction } from "../values/redaction.ts";
 import { clipped, inlineText } from "../values/text.ts";
 import { viewOf } from "../values/view.ts";
-import { shownWrites, taskWrite, type ShownWrite } from "./shownWrites.ts";
+import { shownWrites, taskOutcome, taskWrite, type ShownWrite } from "./shownWrites.ts";
 
 /** Each value gets at least this share of `maxBytes`, in bytes, so that it can be recognised. */
 const leastBytes = 200;
@@ -18,8 +18,8 @@ const leastBytes = 200;
 const task = z.object({
   task: z.string(),
   node: z.string().optional(),
-  outcome: z.enum(["done", "interrupted", "failed"]),
-  writes: z.array(taskWrite.omit({ task: true, node: true })),
+  outcome: taskOutcome,
+  writes: z.array(taskWrite.omit({ task: true, node: true, outcome: true })),
 });
 
 type Task = z.output<typeof task>;
@@ -92,7 +92,7 @@ export const writes = operation({
     else if (!parentIsHere)
       yield `Its parent ${parent} isn't here, so the writes of the step aren't, either.${note === undefined ? "" : ` ${note}`}`;
     else if (made.length === 0) yield "No task wrote anything in the step that made it.";
-    else yield* section("MADE BY", made);
+    else yield* section("MADE BY", made, (outcome) => (outcome === "interrupted" ? "asked" : outcome));
     if (pending.length === 0) return;
     yield "";
     yield* section("PENDING: THE NEXT STEP", pending);
@@ -102,27 +102,30 @@ export const writes = operation({
 function tasksOf(found: readonly ShownWrite[], budgets: ReadonlyMap<ShownWrite, number>): Task[] {
   const tasks = new Map<string, Task>();
   for (const write of found) {
-    const { task, node, kind, channel, shown } = write;
+    const { task, node, outcome, kind, channel, shown } = write;
     const known = tasks.get(task) ?? {
       task,
       ...(node === undefined ? {} : { node }),
-      outcome: "done",
+      outcome,
       writes: [],
     };
-    const outcome = kind === "error" ? "failed" : kind === "interrupt" ? "interrupted" : known.outcome;
     known.writes.push({ kind, channel, ...viewOf(shown, budgets.get(write)!) });
-    tasks.set(task, { ...known, outcome });
+    tasks.set(task, known);
   }
   return [...tasks.values()];
 }
 
-function* section(head: string, tasks: readonly Task[]): Generator<string> {
+function* section(
+  head: string,
+  tasks: readonly Task[],
+  textOf: (outcome: string) => string = outcomeText,
+): Generator<string> {
   yield head;
   yield* columns(
     tasks.flatMap(({ task, node, outcome, writes }) =>
       writes.map(({ kind, channel, type, value }, n) => [
         n === 0 ? `  ${node ?? task.slice(0, 8)}` : "",
-        n === 0 && outcome !== "done" ? outcomeText(outcome) : "",
+        n === 0 && outcome !== "done" ? textOf(outcome) : "",
         kind === "write" ? channel : kind,
         clipped(shown(value === undefined ? `(${type})` : inlineText(value)), 100),
       ]),

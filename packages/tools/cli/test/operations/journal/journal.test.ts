@@ -162,6 +162,32 @@ test("a denial reaches the model with its reason, and of two questions each gets
   expect(paid).toEqual([6]);
 });
 
+test("a question of a task that has ended keeps nobody from answering that of another one", async () => {
+  const saver = new MemorySaver();
+  const journal = createJournal(saver, { policy: () => ({ ask: "over the limit" }) });
+  const State = Annotation.Root({
+    receipts: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+  });
+  const [pay] = journal.tools([payments(() => {}).pay], { pay: "once" });
+  const paying = (amount: number) => async (_state: unknown, config: object) => ({
+    receipts: [String(await pay!.invoke({ amount }, config))],
+  });
+  const graph = new StateGraph(State)
+    .addNode("a", paying(5))
+    .addNode("b", paying(6))
+    .addEdge(START, "a")
+    .addEdge(START, "b")
+    .compile({ checkpointer: saver });
+  await graph.invoke({}, on("ada"));
+  for (const left of [2, 1]) {
+    const { items } = (await questions(saver)).output;
+    expect(items.map(({ answered }) => answered)).toEqual(Array.from({ length: left }, () => false));
+    await answer(saver, { call: items[0]!.call, answer: "allow" });
+    await graph.invoke(null, on("ada"));
+  }
+  expect((await graph.getState(on("ada"))).next).toEqual([]);
+});
+
 test("a call that may have happened: found not to have, it runs again; refused where nothing is open", async () => {
   const saver = new MemorySaver();
   let cut = 5;
