@@ -125,6 +125,16 @@ export const maintenanceMutants: readonly Mutant[] = [
     name: "Redis: the others",
   },
   {
+    id: "mt95",
+    kind: "guard",
+    what: "where more threads are damaged than a batch may change, those behind them are never deleted or archived",
+    file: "packages/engine/postgres/src/postgresTier.ts",
+    find: "left -= yielded;",
+    replace: "left -= rows.length;",
+    tests: ["packages/engine/tiered/test/stacks/damaged.test.ts"],
+    name: "PostgreSQL: where more are damaged",
+  },
+  {
     id: "mt92",
     kind: "guard",
     what: "a thread that can't be named keeps the others from being pruned",

@@ -597,4 +597,14 @@ export const postgresMutants: readonly Mutant[] = [
     replace: "recordsPageAfter(checkpoints) : largestPage",
     tests: ["packages/engine/postgres/test/counting.test.ts"],
   },
+  {
+    id: "pg73",
+    kind: "guard",
+    what: "a role that has all its connections is told that the server can't be reached",
+    file: "packages/engine/postgres/src/connection/explainPostgresError.ts",
+    find: "if (isRefusedConnection(error)) {",
+    replace: "if (false) {",
+    tests: ["packages/engine/postgres/test/errors.test.ts"],
+    name: "has all its connections",
+  },
 ];

@@ -340,9 +340,9 @@ export class PostgresTier
     const { status } = query;
     const wanted = status === undefined || status === "unknown" ? undefined : statusLetters[status];
     const isByStatus = status !== undefined && query.tags === undefined && query.headTerms === undefined;
+    // Whether this process leaves threads out: by tags and status those that stand otherwise, else those that are damaged.
+    let isSifted = status !== undefined && !isByStatus;
     while (left > 0) {
-      // By tags and status, this process leaves out the threads that stand otherwise.
-      const isSifted = status !== undefined && !isByStatus;
       const size = isSifted ? threadsPerPage : Math.min(left, threadsPerPage);
       const asked = [
         query.writtenBeforeMs ?? null,
@@ -366,9 +366,10 @@ export class PostgresTier
       const isCut = last !== undefined && last["key"] === null;
       const rows = isCut ? page.slice(0, -1) : page;
       const records = rows.filter(({ body }) => (body ?? null) !== null).map(recordRow);
-      const standing = isSifted
-        ? await this.#statuses(rows.map(({ thread }) => thread as string))
-        : undefined;
+      const standing =
+        status !== undefined && !isByStatus
+          ? await this.#statuses(rows.map(({ thread }) => thread as string))
+          : undefined;
       const heads = rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array]));
       const keys = await this.#keysOf([...heads, ...unknownKeys(records, new KeyReader())]);
       const named = rows.filter((row) => namesThread(row, keys));
@@ -406,7 +407,8 @@ export class PostgresTier
         if (yielded === left) return;
       }
       if (rows.length < size && !isCut) return;
-      left -= isSifted ? yielded : rows.length;
+      left -= yielded;
+      isSifted ||= yielded < rows.length;
     }
   }
 

@@ -227,6 +227,24 @@ describe.skipIf(!available.postgres)("a server that asks for a password", () => 
   });
 });
 
+test.skipIf(!available.postgres)(
+  "a role that has all its connections: the error says so, not that the server can't be reached",
+  async () => {
+    const server = await startPostgres();
+    await query(server.url, "create role few login connection limit 0");
+    const url = server.url.replace("postgres@", "few@");
+    const saver = PostgresSaver.fromConnString(url, { retryFor: "100ms" });
+    for (const call of [() => saver.getTuple(at("t")), () => saver.tier.ping()]) {
+      const error = await failure(call());
+      expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true, data: { sqlState: "53300" } });
+      expect(error.message).toContain("PostgreSQL took no more connections");
+      expect(error.message).toContain("or raise the limit");
+    }
+    await saver.end();
+    await server.stop();
+  },
+);
+
 describe("the folder of an embedded database", () => {
   const folder = mkdtempSync(join(tmpdir(), "stratigraph-folder-"));
   afterAll(() => rmSync(folder, { recursive: true }));

@@ -73,8 +73,8 @@ export async function forkWorkspace(from: Parts, to: Parts, at: number | undefin
   if (!isSame && (origin !== undefined || (await stateOf(to)).version > 0)) throw taken(to);
   refuseTrimmed(from, await stateOf(from), version);
   const note = { from: from.name, version };
-  if (!(await putUnlogged(to, originAddress, { ...note, isDone: false }, origin?.version ?? 0)))
-    throw taken(to);
+  const begun = await putUnlogged(to, originAddress, { ...note, isDone: false }, origin?.version ?? 0);
+  if (begun === undefined) throw taken(to);
   let changes: Promise<WorkspaceChange>[] = [];
   const write = async (): Promise<void> => {
     const made = await Promise.all(changes);

@@ -148,14 +148,15 @@ export async function readUnlogged(
 /**
  * Puts an item that the log doesn't have.
  * @param ifVersion only if the item has this version
- * @returns whether it did
+ * @returns the item's new version; undefined if it had another one
  */
 export async function putUnlogged(
   { queue, coder }: Parts,
   at: ItemAddress,
   value: Record<string, unknown>,
   ifVersion?: number,
-): Promise<boolean> {
+): Promise<number | undefined> {
   const checks = ifVersion === undefined ? [] : [{ ...at, version: ifVersion }];
-  return isMade(await queue.commit({ checks, changes: [await coder.capture(at, value)()] }));
+  const result = await queue.commit({ checks, changes: [await coder.capture(at, value)()] });
+  return isMade(result) ? result.versions[0] : undefined;
 }

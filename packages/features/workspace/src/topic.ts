@@ -4,13 +4,14 @@ import {
   kindOf,
   type OptionNames,
   endOf,
+  isLost,
   type LogPlace,
 } from "@stratigraph/core/internal";
-import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
+import { InvalidOptionError } from "@stratigraph/core";
 import type { LoggedChange } from "@stratigraph/core/tier";
 import type { Access } from "./access.ts";
 import type { Author } from "./author.ts";
-import { follow, soFar } from "./follow.ts";
+import { follow, soFar, versionGone } from "./follow.ts";
 import { checkedName } from "./names.ts";
 import { putUnlogged, readUnlogged, stateOf, toldOf, type Parts } from "./parts.ts";
 import type { ChangeOptions } from "./changeOptions.ts";
@@ -23,7 +24,10 @@ export interface Message {
   readonly author: Author;
   readonly reason?: string | undefined;
   readonly body: Record<string, unknown>;
-  /** Notes that the subscriber is done with this message and all before it: it doesn't get them again. */
+  /**
+   * Notes that the subscriber is done with this message and all before it: it doesn't get them again.
+   * @throws StratigraphError "VERSION_GONE" if the message isn't in the log any more, as that was set back: then nothing is noted
+   */
   ack(): Promise<void>;
 }
 
@@ -80,10 +84,6 @@ export class Topic {
         offset.given = entry.version;
         yield { ...(await this.#message(entry)), ack: async () => await offset.advance(entry) };
       }
-    } catch (error) {
-      // What was passed belongs to a log that isn't there any more.
-      if (StratigraphError.is(error, "VERSION_GONE")) offset.forget();
-      throw error;
     } finally {
       // What can't be stored now is looked at again by the next subscription.
       await offset.store().catch(() => {});
@@ -121,6 +121,11 @@ export class Topic {
 /** How often a subscriber that gets no messages stores how far it has come, in milliseconds. */
 const storedEveryMs = 60_000;
 
+/** What is stored of a subscriber: a place, and the version of the item that says it. */
+interface Kept extends LogPlace {
+  readonly item: number;
+}
+
 /** How far a subscriber has come: an item that the log doesn't have. */
 class Offset {
   readonly #parts: Parts;
@@ -128,6 +133,8 @@ class Offset {
   /** The last message that the subscriber was given. */
   given = 0;
   #reached = 0;
+  /** What was stored when this process last saw it. */
+  #kept: Kept | undefined;
   /** A place up to which there is nothing that it has to acknowledge. */
   #passed: LogPlace = { version: 0 };
   #storedAt = performance.now();
@@ -139,12 +146,18 @@ class Offset {
   }
 
   async read(): Promise<LogPlace | undefined> {
-    const item = await readUnlogged(this.#parts, this.#at);
-    if (item === undefined) return undefined;
-    const { version, atMs } = item.value;
-    this.#reached = Number(version);
+    const kept = await this.#read();
+    this.#reached = kept.version;
+    return kept.item === 0 ? undefined : kept;
+  }
+
+  async #read(): Promise<Kept> {
+    const found = await readUnlogged(this.#parts, this.#at);
+    const { version = 0, atMs } = found?.value ?? {};
     // Older versions didn't store the time.
-    return { version: this.#reached, atMs: atMs === undefined ? undefined : Number(atMs) };
+    const time = atMs === undefined ? undefined : Number(atMs);
+    this.#kept = { version: Number(version), atMs: time, item: found?.version ?? 0 };
+    return this.#kept;
   }
 
   /**
@@ -157,25 +170,32 @@ class Offset {
     if (performance.now() - this.#storedAt >= storedEveryMs) await this.store();
   }
 
-  forget(): void {
-    this.#passed = { version: 0 };
-  }
-
   /** Stores what was passed. */
   async store(): Promise<void> {
     this.#storedAt = performance.now();
     await this.advance(this.#passed);
   }
 
-  /** Moves the offset forward, never back. */
-  async advance({ version, atMs }: LogPlace): Promise<void> {
+  /**
+   * Moves the offset forward, and back only from a place that was lost.
+   * @throws StratigraphError "VERSION_GONE" if this place was lost: then nothing is stored
+   */
+  async advance(place: LogPlace): Promise<void> {
+    const { version, atMs } = place;
     while (version > this.#reached) {
-      const item = await readUnlogged(this.#parts, this.#at);
-      const reached = Number(item?.value["version"] ?? 0);
-      const isMoved =
-        reached < version &&
-        (await putUnlogged(this.#parts, this.#at, { version, atMs: atMs! }, item?.version ?? 0));
-      this.#reached = Math.max(this.#reached, isMoved ? version : reached);
+      const state = await stateOf(this.#parts, version);
+      if (isLost(place, state)) throw versionGone(this.#parts.name, version, state, true);
+      const kept = this.#kept ?? (await this.#read());
+      if (kept.version >= version) {
+        const its = kept.version === version ? state : await stateOf(this.#parts, kept.version);
+        if (!isLost(kept, its)) {
+          this.#reached = kept.version;
+          return;
+        }
+      }
+      const item = await putUnlogged(this.#parts, this.#at, { version, atMs: atMs! }, kept.item);
+      this.#kept = item === undefined ? undefined : { version, atMs, item };
+      if (item !== undefined) this.#reached = Math.max(this.#reached, version);
     }
   }
 }

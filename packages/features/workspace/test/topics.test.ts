@@ -116,3 +116,23 @@ test("what was passed in a log that is gone isn't stored in the one that begins 
   expect(await stored()).toBe(acknowledged);
   expect((await topic.subscribe("quiet").next()).value).toMatchObject({ body: { n: 2 } });
 });
+
+test("an acknowledgement asks the storage twice", async () => {
+  const { tier, topic } = open();
+  for (let n = 0; n < 5; n += 1) await topic.publish({ n });
+  const reading = topic.subscribe("quiet");
+  const given: Message[] = [];
+  for (let n = 0; n < 5; n += 1) given.push((await reading.next()).value as Message);
+  const calls = [
+    vi.spyOn(tier.items, "read"),
+    vi.spyOn(tier.workspaces, "log"),
+    vi.spyOn(tier.workspaces, "commit"),
+  ];
+  const asked: number[] = [];
+  for (const message of given) {
+    await message.ack();
+    asked.push(calls.reduce((sum, { mock }) => sum + mock.calls.length, 0));
+  }
+  expect(asked).toEqual([2, 4, 6, 8, 10]);
+  await reading.return(undefined);
+});

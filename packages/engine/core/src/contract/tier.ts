@@ -189,6 +189,7 @@ export interface ThreadQuery {
    * error.
    */
   readonly onDamaged?: ((error: Error) => void) | undefined;
+  /** At most this many are yielded; if there are fewer, these are all. Threads that are left out don't count. */
   readonly limit?: number | undefined;
 }
 

@@ -31,12 +31,8 @@ export class ThreadWalk {
   }
 
   async *#from(after: ThreadInfo | undefined, query: IdleQuery, batch: Batch): AsyncGenerator<ThreadInfo> {
-    const limit = batch.left;
+    const { left: limit, onDamaged } = batch;
     let found = 0;
-    const onDamaged = (error: Error): void => {
-      found += 1;
-      batch.onDamaged(error);
-    };
     for await (const thread of this.#tier.threads({ ...query, after, limit, onDamaged })) {
       if (!batch.take()) return;
       found += 1;

@@ -4,6 +4,7 @@ import {
   isClosedPool,
   isConnectionFailure,
   isLockFailure,
+  isRefusedConnection,
   sqlStateOf,
   textOf,
   UnknownHostError,
@@ -132,6 +133,12 @@ function outlasted(error: unknown, forMs: number): Advice {
       "UNAVAILABLE",
       `${sentence}. Promote a standby, or raise retryFor if that takes longer; the call may be repeated.`,
     ];
+  }
+  if (isRefusedConnection(error)) {
+    const sentence = `PostgreSQL took no more connections${time} (${why})`;
+    const look =
+      "Close some (pg_stat_activity lists them), give pools a smaller max, or raise the limit: max_connections, or that of the role or the database (connection limit).";
+    return ["UNAVAILABLE", `${sentence}. ${look} The call may be repeated.`];
   }
   const sentence = `PostgreSQL could not be reached${time} (${why})`;
   const look = "Check that the server runs and accepts connections; the call may be repeated.";

@@ -4,6 +4,8 @@ import { FullPoolError, NoAnswerError } from "./timeouts.ts";
 
 /** SQLSTATEs of a server that is shutting down, starting, or has too many connections: the same statement may succeed later. */
 const away: ReadonlySet<string> = new Set(["57P01", "57P02", "57P03", "57P05", "53300"]);
+/** SQLSTATE of a server, a database or a role that has as many connections as it may have. */
+const fullState = "53300";
 /** SQLSTATEs of a statement that lost to a concurrent one. */
 const lockStates: ReadonlySet<string> = new Set(["40001", "40P01", "55P03"]);
 /** SQLSTATE of a server that takes no writes. */
@@ -58,6 +60,11 @@ export function isLockFailure(error: unknown): boolean {
 /** The server takes no writes: it is a standby, perhaps one that was the primary a moment ago. */
 export function isReadOnly(error: unknown): boolean {
   return sqlStateOf(error) === readOnlyState;
+}
+
+/** The server refused one more connection. */
+export function isRefusedConnection(error: unknown): boolean {
+  return sqlStateOf(error) === fullState;
 }
 
 /** A host name isn't known, and no server of that name ever answered: more likely a wrong name than an outage. */

@@ -15,8 +15,8 @@ import { put, stepsOf, text } from "../support.ts";
 
 interface Opened {
   readonly tier: Tier;
-  /** Damages what names the thread "damaged". */
-  damage(): Promise<unknown>;
+  /** Damages what names a thread. */
+  damage(id: string): Promise<unknown>;
   close(): Promise<unknown>;
 }
 
@@ -26,8 +26,11 @@ const storages: readonly (readonly [string, () => Promise<Opened>])[] = [
     async () => {
       const database = await freshDatabase();
       const key = (id: string): string => `'\\x02${Buffer.from(id).toString("hex")}'`;
-      const damage = (): Promise<unknown> =>
-        query(database.url, `update stratigraph.threads set key = '\\xff00' where key = ${key("damaged")}`);
+      const damage = (id: string): Promise<unknown> =>
+        query(
+          database.url,
+          `update stratigraph.threads set key = '\\xff00'::bytea || key where key = ${key(id)}`,
+        );
       return { tier: postgres({ url: database.url }), damage, close: () => database.drop() };
     },
   ],
@@ -36,7 +39,7 @@ const storages: readonly (readonly [string, () => Promise<Opened>])[] = [
     async () => {
       const shared = await sharedRedis();
       const raw = new Redis(shared.url);
-      const damage = (): Promise<unknown> => raw.hset(`${shared.prefix}t:{damaged}`, "id", "another");
+      const damage = (id: string): Promise<unknown> => raw.hset(`${shared.prefix}t:{${id}}`, "id", "another");
       return { tier: redis(shared), damage, close: async () => raw.disconnect() };
     },
   ],
@@ -44,9 +47,9 @@ const storages: readonly (readonly [string, () => Promise<Opened>])[] = [
     "a folder",
     async () => {
       const path = await mkdtemp(join(fastFolder(), "stratigraph-damaged-"));
-      const damage = async (): Promise<void> => {
+      const damage = async (id: string): Promise<void> => {
         const files = await readdir(path, { recursive: true });
-        const heads = files.filter((file) => file.includes("damaged") && file.endsWith("head"));
+        const heads = files.filter((file) => file.includes(id) && file.endsWith("head"));
         expect(heads).toHaveLength(1);
         await writeFile(join(path, heads[0]!), "damaged");
       };
@@ -72,7 +75,7 @@ test.each(storages)("%s: the others are pruned and archived, and it is told", as
   );
   try {
     for (const id of ids) for (const n of [1, 2]) await put(pruning, id, n, text(`${id} ${n}`));
-    await damage();
+    await damage("damaged");
     const of = (what: string) =>
       ["a", "z"].map((threadId) => expect.objectContaining({ what, threadId, done: true }));
     const pruned = (await pruning.maintain()).steps;
@@ -87,6 +90,35 @@ test.each(storages)("%s: the others are pruned and archived, and it is told", as
   }
 });
 
+test.each(storages)(
+  "%s: where more are damaged than a batch may change, the others have their turns",
+  async (_name, open) => {
+    const { tier: warm, damage, close } = await open();
+    const archiving = new TieredSaver(
+      { warm, cold: new MemoryTier(), archiveAfter: "1m", maxThreads: 1, pause: "0ms" },
+      () => Date.now() + 600_000,
+    );
+    const deleting = new TieredSaver(
+      { warm, deleteAfter: "1m", maxThreads: 1, pause: "0ms" },
+      () => Date.now() + 600_000,
+    );
+    await archiving.setup();
+    try {
+      for (const id of ["damaged", "broken", "a", "z"]) await put(archiving, id, 1, text(id));
+      for (const id of ["damaged", "broken"]) await damage(id);
+      for (const saver of [archiving, deleting]) {
+        const done: (string | undefined)[] = [];
+        for (let round = 0; round < 3; round += 1)
+          for (const step of (await saver.maintain()).steps) if (step.done) done.push(step.threadId);
+        expect(done).toEqual(["a", "z"]);
+      }
+    } finally {
+      await archiving.end();
+      await close();
+    }
+  },
+);
+
 test("an archive: deletions of others are finished", async () => {
   const [, open] = storages[2]!;
   const { tier: cold, damage, close } = await open();
@@ -100,7 +132,7 @@ test("an archive: deletions of others are finished", async () => {
   try {
     for (const id of ["a", "damaged", "z"]) await put(saver, id, 1, text(id));
     expect((await saver.maintain()).steps).toHaveLength(3);
-    await damage();
+    await damage("damaged");
     aheadMs *= 2;
     const { steps } = await saver.maintain();
     const gone = ["a", "z"].map((threadId) =>

@@ -70,7 +70,7 @@ export class CachedItems {
   async savePlace(place: Place): Promise<void> {
     const made = await putUnlogged(this.#parts, placeAddress, { ...place }, this.#placeVersion);
     this.#placeVersion = (await readUnlogged(this.#parts, placeAddress))?.version ?? 0;
-    if (made) return;
+    if (made !== undefined) return;
     throw new StratigraphError(
       "VERSION_CONFLICT",
       `Another process synchronises workspace ${JSON.stringify(this.#parts.name)}. Nothing was lost: sync again.`,
