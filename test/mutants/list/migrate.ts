@@ -869,4 +869,14 @@ export const migrateMutants: readonly Mutant[] = [
     tests: ["packages/features/journal/test/sharedJournals.test.ts"],
     name: "but no longer its calls",
   },
+  {
+    id: "mi94",
+    kind: "fault",
+    what: "a branch that the source pruned is taken for work that somebody did in the target",
+    file: "packages/features/migrate/src/copy/wentOn.ts",
+    find: "lostTo === undefined && known.has(namespace) && !isOn(key)",
+    replace: "(false as boolean) && lostTo === undefined && known.has(namespace) && !isOn(key)",
+    tests: ["packages/features/migrate/test/wentOn.test.ts"],
+    name: "pruned before it went on",
+  },
 ];

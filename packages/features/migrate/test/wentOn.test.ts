@@ -1,10 +1,11 @@
+import { HumanMessage } from "@langchain/core/messages";
 import { promote } from "@stratigraph/branch";
 import { MemorySaver as OfficialMemory } from "@langchain/langgraph-checkpoint";
 import { MemorySaver, TierSaver, type Tier } from "@stratigraph/core";
 import { createJournal } from "@stratigraph/journal";
 import { importThreads, moveThreads, saverSource, type CopyReport } from "@stratigraph/migrate";
 import { expect, test } from "vitest";
-import { history, say } from "./support/conversation.ts";
+import { counting, history, say } from "./support/conversation.ts";
 import { throughFile } from "./support/throughFile.ts";
 import { tierWith } from "./support/tierWith.ts";
 
@@ -228,3 +229,28 @@ test("the rest of a copy that ended early isn't taken for what somebody did in t
   expect(await importThreads(saverSource(from), to)).toMatchObject({ diverged: ["ada"] });
   expect(await moveThreads(from, to)).toMatchObject({ diverged: ["ada"] });
 });
+
+test.each(Object.keys(ways))(
+  "a branch that was %s, and that the source pruned before it went on, isn't taken for work in the target",
+  async (way) => {
+    const [from, to] = [new MemorySaver(), new MemorySaver()];
+    await say(from, "ada", "one");
+    const { config } = (await from.getTuple(ada))!;
+    await say(from, "ada", "two");
+    await counting(from).invoke(
+      { messages: [new HumanMessage({ content: "two, edited", id: "h-edited" })] },
+      config,
+    );
+    await ways[way]!(from, to);
+    await from.prune(["ada"], { strategy: "keep_latest" });
+    await say(from, "ada", "three");
+    const { diverged, differences } = await ways[way]!(from, to);
+    expect({ diverged, differences }).toEqual({ diverged: [], differences: [] });
+    expect((await to.getTuple(ada))!.checkpoint.channel_values).toEqual(
+      (await from.getTuple(ada))!.checkpoint.channel_values,
+    );
+    await say(to, "ada", "here");
+    await say(from, "ada", "there");
+    expect((await ways[way]!(from, to)).diverged).toEqual(["ada"]);
+  },
+);

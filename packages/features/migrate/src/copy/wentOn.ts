@@ -35,7 +35,11 @@ export function isOfImport(taskId: string): boolean {
 /** @param ofRuns the target's batches, without those that imports wrote */
 export function wentOn(source: Side, target: Side, ofRuns = target.batches): WentOn {
   return {
-    target: isBeyond({ ...target, entries: goingOn(target, source), batches: ofRuns }, source),
+    target: isBeyond(
+      { ...target, entries: goingOn(target, source), batches: ofRuns },
+      source,
+      brought(target, source),
+    ),
     source: isBeyond(source, target) || isBehind(target, source),
   };
 }
@@ -49,6 +53,25 @@ function goingOn(target: Side, source: Side): Side["entries"] {
   const known = new Set([...source.entries.values()].map(({ namespace }) => namespace));
   return new Map(
     [...target.entries].filter(([, { namespace }]) => !isReserved(namespace) || known.has(namespace)),
+  );
+}
+
+/**
+ * Checkpoints of the target on branches that no head is on, and that no race put there: they were brought, and pruned in the source since.
+ * Whoever left such a branch here has gone on elsewhere, or moved the head, which the reflog has.
+ */
+function brought(target: Side, source: Side): ReadonlySet<string> {
+  const known = new Set([...source.entries.values()].map(({ namespace }) => namespace));
+  const heads = [...target.heads].map(([namespace, checkpointId]) => entryKey({ namespace, checkpointId }));
+  const lines = ancestorsOf(
+    heads.flatMap((key) => target.entries.get(key) ?? []),
+    [target],
+  );
+  const isOn = (key: string): boolean => lines.has(key) || heads.includes(key);
+  return new Set(
+    [...target.entries]
+      .filter(([key, { namespace, lostTo }]) => lostTo === undefined && known.has(namespace) && !isOn(key))
+      .map(([key]) => key),
   );
 }
 
@@ -68,13 +91,13 @@ export function headMoves(
   });
 }
 
-/** Whether `mine` has anything that `theirs` doesn't have. What is older than everything there may have been pruned there. */
-function isBeyond(mine: Side, theirs: Side): boolean {
+/** Whether `mine` has anything that `theirs` doesn't have. What is older than everything there may have been `pruned` there, too. */
+function isBeyond(mine: Side, theirs: Side, pruned: ReadonlySet<string> = new Set()): boolean {
   const older = ancestorsOf(theirs.entries.values(), [mine, theirs]);
   const isHead = ({ namespace, checkpointId }: OutlineEntry) => mine.heads.get(namespace) === checkpointId;
   for (const [key, entry] of mine.entries) {
     const isThere = theirs.entries.has(key);
-    if (!isThere && isOfThread(entry.namespace) && !older.has(key)) return true;
+    if (!isThere && isOfThread(entry.namespace) && !older.has(key) && !pruned.has(key)) return true;
     // The reflog has the moves of heads. Each of its records has all moves of the one before.
     if (!isThere && entry.namespace === reservedNamespaces.reflog && isHead(entry)) return true;
     if (!isThere && !isHead(entry)) continue;
