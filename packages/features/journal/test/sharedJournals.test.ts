@@ -342,6 +342,7 @@ test("threads that use their own journal are copied with no statement more, and 
 
 const ways: Record<string, (from: TierSaver, to: TierSaver) => Promise<CopyReport>> = {
   import: (from, to) => importThreads(saverSource(from), to),
+  export: (from, to) => exportThreads(from, saverTarget(to)),
   file: async (from, to) => {
     const folder = mkdtempSync(join(tmpdir(), "stratigraph-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -16,6 +16,8 @@ export interface KnownCall {
   readonly effects?: string | undefined;
   readonly where?: Where | undefined;
   readonly status: string;
+  /** The id of its run, if the call was forgotten because the run was deleted. */
+  readonly deletedRun?: string | undefined;
   /** The id of the record that says so; absent once its entries were cut off. */
   readonly record?: string | undefined;
   /** The thread whose journal has it, if that isn't the thread whose run made it. */

@@ -1,6 +1,6 @@
 import type { ReadThroughStorage } from "@stratigraph/core/internal";
 import type { CallsOfThread } from "../contract/calls.ts";
-import { kept, mayBeIn, readCalls, runDeleted, unread, type OpenCalls } from "../sources/openCalls.ts";
+import { kept, mayBeIn, readCalls, unread, type OpenCalls } from "../sources/openCalls.ts";
 import type { Difference } from "./report.ts";
 
 /** Tells whether the calls of threads are in the journals of a target, each of which is read once. */
@@ -26,17 +26,32 @@ export class CallsThere {
       if (!there.has(state)) journals.set(journal, state.call === unread ? mayBeIn(journal) : undefined);
     }
     const leftOut = [...journals].map(([journal, what]) => callsIn(threadId, journal, what));
-    const runs = new Set(calls?.flatMap(({ status, where }) => (status === runDeleted && where?.run) || []));
-    for (const run of runs)
-      if (await this.#hasRun(threadId, run)) leftOut.push(deletedInSource(threadId, run));
-    return leftOut;
+    return [...leftOut, ...(await deletedInSource(this.#target, threadId, calls))];
   }
+}
 
-  async #hasRun(threadId: string, run: string): Promise<boolean> {
-    const query = { threadId, namespace: "", runIds: [run], recordsOnly: true, limit: 1 };
-    for await (const _ of this.#target.tier.list(query)) return true;
-    return false;
+/**
+ * The differences of a thread that still has runs whose calls the source forgot, as it deleted the runs.
+ * @param calls those of the thread that are in other journals
+ */
+export async function deletedInSource(
+  { tier }: Pick<ReadThroughStorage, "tier">,
+  threadId: string,
+  calls: CallsOfThread = [],
+): Promise<Difference[]> {
+  const runs = new Set<string>();
+  for (const { deletedRun: run, where: { checkpoint: checkpointId } = {} } of calls) {
+    if (run === undefined || checkpointId === undefined || runs.has(run)) continue;
+    const query = { threadId, namespace: "", checkpointId, runIds: [run], recordsOnly: true, limit: 1 };
+    for await (const _ of tier.list(query)) runs.add(run);
   }
+  return [...runs].map((run) => {
+    const id = JSON.stringify(run);
+    const what =
+      `the source deleted its run ${id} and forgot the run's calls, and the copy still has the run, which would make them again: call ` +
+      `deleteForRuns([${id}]) on the copy, too`;
+    return { threadId, what };
+  });
 }
 
 /** The other threads that have calls in a journal. A deletion of the journal would take them away. */
@@ -54,14 +69,6 @@ export function deletion(users: readonly string[]): string {
     `its journal here has calls of ${named.join(", ")}${more}, which would be made again without it: when none of these threads goes on ` +
     `any more, delete it here`
   );
-}
-
-function deletedInSource(threadId: string, run: string): Difference {
-  const id = JSON.stringify(run);
-  const what =
-    `the source deleted its run ${id} and forgot the run's calls, and the copy still has the run, which would make them again: call ` +
-    `deleteForRuns([${id}]) on the copy, too`;
-  return { threadId, what };
 }
 
 /** The difference of a thread whose calls are in a journal that the target doesn't have. */

@@ -86,8 +86,8 @@ export function mayBeIn(journal: string | undefined): string {
   return `its calls may be in the journal of ${JSON.stringify(journal)}, whose entries aren't in this storage; open it together with its archive`;
 }
 
-/** The status of a call that was forgotten because its run was deleted (the journal's `forgetRuns`). */
-export const runDeleted = "its run was deleted";
+/** Why a call was forgotten whose run was deleted (the journal's `forgetRuns`). */
+const runDeleted = "its run was deleted";
 
 /** What an event makes of its call; events that aren't named change nothing. */
 const statusAfter: Readonly<Record<string, string>> = {
@@ -153,18 +153,11 @@ export class OpenCalls {
     for (const { event, record } of this.#entries.sort((a, b) => a.seq - b.seq)) {
       const { type, call, happened, reason } = event;
       if (call === undefined) continue;
-      const isOfDeletedRun = type === "forgotten" && reason === runDeleted;
-      const status =
-        type === "resolved"
-          ? happened === true
-            ? "succeeded"
-            : "failed"
-          : isOfDeletedRun
-            ? runDeleted
-            : statusAfter[type];
+      const status = type === "resolved" ? (happened === true ? "succeeded" : "failed") : statusAfter[type];
       if (status === undefined) continue;
       const { tool, effects, where } = { ...calls.get(call), ...event };
-      calls.set(call, { call, tool, effects, where, status, record });
+      const deletedRun = type === "forgotten" && reason === runDeleted ? where?.run : undefined;
+      calls.set(call, { call, tool, effects, where, status, record, deletedRun });
     }
     return [...calls.values()];
   }

@@ -5,6 +5,7 @@ import { StratigraphError, type TierSaver } from "@stratigraph/core";
 import { batchesOfChild, mergeWrites } from "@stratigraph/core/internal";
 import { isReserved, reservedNamespaces } from "@stratigraph/core/tier";
 import { isOurs } from "../copy/checkArguments.ts";
+import { deletedInSource } from "../copy/callsLeftOut.ts";
 import { importThread } from "../copy/importThread.ts";
 import { entryKey, lineOf, ofGraph, parentKey } from "../contract/outline.ts";
 import type {
@@ -60,10 +61,12 @@ function ownTarget(saver: TierSaver, { close = async () => undefined }: SaverTar
       const done = await importThread(saver, thread, how);
       const { checkpoints, writes, diverged } = done;
       const skipped = thread.outline.length - checkpoints;
+      const calls = (await thread.elsewhere?.())?.get(thread.threadId);
       const differences = [
         ...done.differences.map(({ checkpointId = "", what }) => `checkpoint ${checkpointId}: ${what}`),
         ...(diverged ? ["it went on in the target; nothing of it was written"] : []),
         ...(done.unsettled ? ["it was written to while it was read; export it again"] : []),
+        ...(await deletedInSource(saver, thread.threadId, calls)).map(({ what }) => what),
       ];
       return { checkpoints, writes, skipped, leftOut: 0, differences };
     },

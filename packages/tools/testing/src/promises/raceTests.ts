@@ -1,3 +1,4 @@
+// long file: every race of two writers, over the same few graphs
 import {
   Annotation,
   Command,
