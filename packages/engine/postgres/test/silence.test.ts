@@ -20,7 +20,7 @@ import { allRounds, inRounds } from "../../../../test/rounds.ts";
 
 const metadata = { source: "loop", step: 0, parents: {} } as const;
 /** No call may take longer than this, in milliseconds; without time limits it would wait for ever. */
-const endlessMs = 60_000;
+const endlessMs = 300_000;
 const steps = 20;
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;

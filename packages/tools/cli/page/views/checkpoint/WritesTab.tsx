@@ -87,6 +87,7 @@ const outcomes = {
   done: undefined,
   interrupted: { tone: "amber", text: waitsText },
   failed: { tone: "red", text: "failed" },
+  answered: { tone: "green", text: "answered" },
 } as const;
 
 function TaskCard({ task: { task, node, outcome, writes } }: { readonly task: Task }): VNode {
