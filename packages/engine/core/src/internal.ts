@@ -52,7 +52,7 @@ export {
   type OptionNames,
 } from "./contract/checkOptions.ts";
 export { unknownParameter } from "./contract/unknownParameter.ts";
-export { onDeletedRuns } from "./operations/deletedRuns.ts";
+export { onDeletedRuns, runDeleted } from "./operations/deletedRuns.ts";
 export {
   importUnderWay,
   isRootedMark,

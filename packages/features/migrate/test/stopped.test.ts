@@ -95,3 +95,21 @@ test("what a run stores that was stopped while its thread was moved is moved, to
   expect(await moving).toMatchObject({ complete: true, threads: 1, differences: [] });
   expect([await head(saver), await head(target)]).toEqual([undefined, await last]);
 });
+
+test("a run that was stopped before its thread was moved, and reads afterwards, doesn't bring it back", async () => {
+  const { saver, put } = open();
+  await put();
+  const late = new AbortController();
+  late.abort();
+  await moveThreads(saver, new TierSaver(new MemoryTier()), { source: "delete" });
+  const configurable = { thread_id: "ada", checkpoint_ns: "" };
+  expect(await saver.getTuple({ configurable, signal: late.signal })).toBeUndefined();
+  const metadata = { source: "input", step: -1, parents: {} } as const;
+  await saver.put(
+    { configurable, signal: late.signal },
+    { ...emptyCheckpoint(), id: uuid6(0) },
+    metadata,
+    {},
+  );
+  expect(await head(saver)).toBeUndefined();
+});

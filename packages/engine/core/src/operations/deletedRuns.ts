@@ -5,6 +5,9 @@ import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
 /** Takes away what calls of runs said and got, before the runs' checkpoints are removed. */
 export type ForgetRuns = (threadId: string, runIds: ReadonlySet<string>) => Promise<void>;
 
+/** Why a journal says that it forgot a call whose run was deleted. Copies of the journal are read by it. */
+export const runDeleted = "its run was deleted";
+
 /** One key for the process, also if core is loaded twice. */
 const key = Symbol.for("stratigraph.deletedRuns");
 const global = globalThis as { [key]?: WeakMap<object, ForgetRuns> | undefined };

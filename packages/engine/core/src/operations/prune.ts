@@ -46,17 +46,15 @@ export interface Pruned {
 }
 
 /**
- * Prunes one thread, with options that were checked before. An unknown thread is a no-op.
+ * Prunes one thread by "keep_latest", with options that were checked before. An unknown thread is a no-op.
  * @throws EvictedError if a part of the thread is in an archive that isn't open: which checkpoints are its newest can't be told
  */
 export async function prune(
   tier: Tier,
   coder: CheckpointCoder,
   threadId: string,
-  options: PruneOptions,
+  { keepLast = 1 }: PruneOptions,
 ): Promise<void> {
-  const { strategy, keepLast = 1 } = options;
-  if (strategy === "delete") return await tier.deleteThread(threadId);
   await refusePart(tier, { threadId });
   await pruneThread(tier, coder, threadId, { keepLast });
 }

@@ -11,7 +11,7 @@ const mostHeld = 256;
  * checkpoints goes on in the same order. Lists with a filter, of several namespaces and of one checkpoint are by id alone.
  */
 export async function* headLineFirst(tier: Tier, query: ListQuery): AsyncGenerator<ListedCheckpoint> {
-  const { threadId, namespace, checkpointId, before, terms, recordsOnly } = query;
+  const { threadId, namespace, checkpointId, before, terms } = query;
   if (threadId === undefined || namespace === undefined || checkpointId !== undefined || terms !== undefined)
     return yield* unreserved(tier, query);
   const at = { threadId, namespace };
@@ -25,8 +25,7 @@ export async function* headLineFirst(tier: Tier, query: ListQuery): AsyncGenerat
       yield stored;
     }
     if (!isByLine) return;
-  }
-  if (before !== undefined) {
+  } else {
     const newest = await recordOf(tier, at);
     // LangGraph asks for a subgraph's checkpoint before one of another namespace: by id.
     const isById =
@@ -37,7 +36,7 @@ export async function* headLineFirst(tier: Tier, query: ListQuery): AsyncGenerat
   }
   // The limit counts in this order: whoever asked takes no more than that.
   let isAfter = before === undefined;
-  for await (const stored of byLine(unreserved(tier, { ...at, recordsOnly }))) {
+  for await (const stored of byLine(unreserved(tier, at))) {
     if (isAfter) yield stored;
     else isAfter = stored.record.checkpointId === before;
   }

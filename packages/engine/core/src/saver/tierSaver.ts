@@ -548,12 +548,15 @@ export class TierSaver extends BaseCheckpointSaver {
   /** Deletes a thread with all its namespaces. A tombstone keeps late writes from bringing it back. Unknown threads are no error. */
   override async deleteThread(threadId: string): Promise<void> {
     await operation("deleteThread", { threadId }, async () => {
-      const id = validThreadId("threadId", threadId);
-      this.#runs.deletes(id);
-      await this.tier.deleteThread(id);
-      this.#runs.deleted(id);
-      this.#known.forget(id);
+      await this.#delete(validThreadId("threadId", threadId));
     });
+  }
+
+  async #delete(threadId: string): Promise<void> {
+    this.#runs.deletes(threadId);
+    await this.tier.deleteThread(threadId);
+    this.#runs.deleted(threadId);
+    this.#known.forget(threadId);
   }
 
   /**
@@ -686,6 +689,7 @@ export class TierSaver extends BaseCheckpointSaver {
     for (const threadId of checkedIds("threadIds", threadIds))
       await operation("prune", { threadId }, async () => {
         await this.#runs.othersEnded({}, threadId);
+        if (options.strategy === "delete") return await this.#delete(threadId);
         await prune(this.tier, this.coder, threadId, options);
         this.#known.forget(threadId);
       });

@@ -3,7 +3,7 @@ import { emptyCheckpoint, ERROR, uuid6, type CheckpointMetadata } from "@langcha
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { RunsUnderWay } from "@stratigraph/core/internal";
 import { FaultyTier } from "@stratigraph/testing";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 // long file: the calls of runs in one place.
 // Runs that were stopped, by what the saver is called with. With real graphs, on each storage: stoppedRunTests.ts of @stratigraph/testing.
@@ -162,8 +162,14 @@ test("a run that failed is waited for, and doesn't wait itself", async () => {
   expect(await reading).toBe(await putting);
 });
 
+const deletions = {
+  deleteThread: async (saver: TierSaver) => await saver.deleteThread("t"),
+  prune: async (saver: TierSaver) => await saver.prune(["t"], { strategy: "delete" }),
+};
+
 /** Reads a thread while it is deleted, or before; then stores something. @returns whether it is there */
 async function storedByLate(
+  deletes: (saver: TierSaver) => Promise<void>,
   order: readonly ("read" | "delete" | "stop" | "look" | "answer")[],
 ): Promise<boolean> {
   const { door, saver, tier } = open();
@@ -171,7 +177,7 @@ async function storedByLate(
   let hold: ReturnType<FaultyTier["hold"]> | undefined;
   let reading: Promise<unknown> | undefined;
   for (const step of order) {
-    if (step === "delete") await saver.deleteThread("t");
+    if (step === "delete") await deletes(saver);
     if (step === "stop") run.stop();
     if (step === "look") void RunsUnderWay.of(door).othersEnded({}, "t");
     if (step === "read") {
@@ -188,15 +194,23 @@ async function storedByLate(
   return (await headOf(tier)) !== undefined;
 }
 
-test.each([
+const orders = [
   { order: ["read", "delete", "answer"], stays: false },
   { order: ["read", "stop", "look", "delete", "answer"], stays: false },
   { order: ["stop", "delete", "read", "answer"], stays: false },
   { order: ["read", "answer", "delete", "read", "answer"], stays: false },
   { order: ["delete", "read", "answer"], stays: true },
   { order: ["delete", "read", "answer", "stop"], stays: true },
-] as const)("a run and the deletion of its thread: $order", async ({ order, stays }) => {
-  expect(await storedByLate(order)).toBe(stays);
+] as const;
+
+describe.each(["deleteThread", "prune"] as const)("%s", (method) => {
+  // Pruning waits for the stopped run, which is held here until the deletion has ended.
+  const possible = orders.filter(
+    ({ order }) => method === "deleteThread" || !order.some((step) => step === "look"),
+  );
+  test.each(possible)("a run and the deletion of its thread: $order", async ({ order, stays }) => {
+    expect(await storedByLate(deletions[method], order)).toBe(stays);
+  });
 });
 
 test.each(["before it reads", "once it has read"])(

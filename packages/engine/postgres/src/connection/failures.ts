@@ -2,10 +2,10 @@ import { FullPoolError, NoAnswerError } from "./timeouts.ts";
 
 // Which kind of failure an error of a driver is.
 
-/** SQLSTATEs of a server that is shutting down, starting, or has too many connections: the same statement may succeed later. */
-const away: ReadonlySet<string> = new Set(["57P01", "57P02", "57P03", "57P05", "53300"]);
 /** SQLSTATE of a server, a database or a role that has as many connections as it may have. */
 const fullState = "53300";
+/** SQLSTATEs of a server that is shutting down, starting, or has too many connections: the same statement may succeed later. */
+const away: ReadonlySet<string> = new Set(["57P01", "57P02", "57P03", "57P05", fullState]);
 /** SQLSTATEs of a statement that lost to a concurrent one. */
 const lockStates: ReadonlySet<string> = new Set(["40001", "40P01", "55P03"]);
 /** SQLSTATE of a server that takes no writes. */

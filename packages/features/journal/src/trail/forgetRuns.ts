@@ -1,3 +1,4 @@
+import { runDeleted } from "@stratigraph/core/internal";
 import type { Digest } from "../identity/fingerprint.ts";
 import { isOpen } from "../log/callState.ts";
 import { isBookkeeping } from "../log/ownCalls.ts";
@@ -40,10 +41,9 @@ export async function forgetRuns(journal: ThreadJournal, runIds: ReadonlySet<str
       const first = state?.status === "repeats" ? newest.get(state.repeats ?? "") : undefined;
       return state === undefined || isOpen(state) || (first !== undefined && isOpen(first));
     };
-    const reason = "its run was deleted";
     const events = [...theirs]
       .filter((call) => !isWaiting(call))
-      .map((call) => ({ event: { type: "forgotten" as const, call, reason } }));
+      .map((call) => ({ event: { type: "forgotten" as const, call, reason: runDeleted } }));
     return { events, answer: undefined };
   });
 }

@@ -1,5 +1,5 @@
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
-import { checkOptions, deletesUnchanged, type OptionNames } from "@stratigraph/core/internal";
+import { checkOptions, deletesUnchanged, RunsUnderWay, type OptionNames } from "@stratigraph/core/internal";
 import { reservedNamespaces, type UnchangedDeleter } from "@stratigraph/core/tier";
 import { checkSaver } from "./checkArguments.ts";
 import { copyNames } from "./importThreads.ts";
@@ -119,7 +119,9 @@ function deleterOf({ tier }: TierSaver, to: TierSaver): UnchangedDeleter {
           "delete",
           `${tier.name} and ${to.tier.name} keep thread ${JSON.stringify(threadId)} in one place: deleting it there would delete the only one. Nothing was deleted; pass the storage to which you want to move.`,
         );
-      return await tier.deleteUnchanged(threadId, revision);
+      const isDeleted = await tier.deleteUnchanged(threadId, revision);
+      if (isDeleted) RunsUnderWay.of(tier).deleted(threadId);
+      return isDeleted;
     },
   };
 }

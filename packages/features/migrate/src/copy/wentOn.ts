@@ -50,7 +50,7 @@ export function wentOn(source: Side, target: Side, ofRuns = target.batches): Wen
  */
 function goingOn(target: Side, source: Side): Side["entries"] {
   if ([...target.heads.keys()].some((namespace) => !isReserved(namespace))) return target.entries;
-  const known = new Set([...source.entries.values()].map(({ namespace }) => namespace));
+  const known = namespacesOf(source);
   return new Map(
     [...target.entries].filter(([, { namespace }]) => !isReserved(namespace) || known.has(namespace)),
   );
@@ -61,18 +61,21 @@ function goingOn(target: Side, source: Side): Side["entries"] {
  * Whoever left such a branch here has gone on elsewhere, or moved the head, which the reflog has.
  */
 function brought(target: Side, source: Side): ReadonlySet<string> {
-  const known = new Set([...source.entries.values()].map(({ namespace }) => namespace));
-  const heads = [...target.heads].map(([namespace, checkpointId]) => entryKey({ namespace, checkpointId }));
+  const known = namespacesOf(source);
+  const heads = new Set(
+    [...target.heads].map(([namespace, checkpointId]) => entryKey({ namespace, checkpointId })),
+  );
   const lines = ancestorsOf(
-    heads.flatMap((key) => target.entries.get(key) ?? []),
+    [...heads].flatMap((key) => target.entries.get(key) ?? []),
     [target],
   );
-  const isOn = (key: string): boolean => lines.has(key) || heads.includes(key);
-  return new Set(
-    [...target.entries]
-      .filter(([key, { namespace, lostTo }]) => lostTo === undefined && known.has(namespace) && !isOn(key))
-      .map(([key]) => key),
-  );
+  const isBrought = (key: string, { namespace, lostTo }: OutlineEntry): boolean =>
+    lostTo === undefined && known.has(namespace) && !heads.has(key) && !lines.has(key);
+  return new Set([...target.entries].flatMap(([key, entry]) => (isBrought(key, entry) ? [key] : [])));
+}
+
+function namespacesOf({ entries }: Side): ReadonlySet<string> {
+  return new Set([...entries.values()].map(({ namespace }) => namespace));
 }
 
 /** The heads to move in a target where nothing was added. An existing head moves only if nobody has moved it since it was read. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { TierSaver } from "@stratigraph/core";
-import { archivedElsewhere, callsElsewhereTerm, statusAt } from "@stratigraph/core/internal";
+import { archivedElsewhere, callsElsewhereTerm, runDeleted, statusAt } from "@stratigraph/core/internal";
 import { reservedNamespaces, type CheckpointRecord } from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
 import type { CallsElsewhere, CallsOfThread, KnownCall, Where } from "../contract/calls.ts";
@@ -85,9 +85,6 @@ export function kept(calls: CallsOfThread = []): CallsOfThread {
 export function mayBeIn(journal: string | undefined): string {
   return `its calls may be in the journal of ${JSON.stringify(journal)}, whose entries aren't in this storage; open it together with its archive`;
 }
-
-/** Why a call was forgotten whose run was deleted (the journal's `forgetRuns`). */
-const runDeleted = "its run was deleted";
 
 /** What an event makes of its call; events that aren't named change nothing. */
 const statusAfter: Readonly<Record<string, string>> = {

@@ -11,6 +11,7 @@ import {
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
+import { Hold } from "../faulty/hold.ts";
 import type { GraphContext, ThreadConfig } from "../graphs/context.ts";
 import { heldWrites } from "./heldWrites.ts";
 
@@ -292,12 +293,11 @@ export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphCo
     const config = { ...thread(), durability: "async" as const };
     await graphOf(saver()).invoke(inputOf("first"), config);
     const loser = heldWrites(await reopen(), ["put"]);
-    let wake = (): void => {};
-    const asleep = new Promise<void>((resolve) => (wake = resolve));
-    const losing = graphOf(loser.saver, () => asleep).invoke(inputOf("loser"), config);
+    const asleep = new Hold();
+    const losing = graphOf(loser.saver, () => asleep.wait()).invoke(inputOf("loser"), config);
     await loser.waiting;
     await graphOf(await reopen()).invoke(inputOf("winner"), config);
-    wake();
+    asleep.release();
     loser.release();
     await losing;
     const reader = await reopen();
