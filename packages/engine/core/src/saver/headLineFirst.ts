@@ -1,8 +1,15 @@
 import { unreserved } from "../contract/unreserved.ts";
 import type { ListedCheckpoint, ListQuery, Tier } from "../contract/tier.ts";
 
-/** Most checkpoints that wait at a time for where they branch off. More of them come where their ids are. */
-const mostHeld = 256;
+type At = Pick<ListQuery, "threadId" | "namespace">;
+
+/** A checkpoint that waits for where its branch left the line. It is listed again then: many may wait. */
+interface Held {
+  readonly checkpointId: string;
+  readonly parentId: string | undefined;
+  /** The one that is listed before it. */
+  readonly after: string | undefined;
+}
 
 /**
  * Checkpoints for {@link TierSaver.list}: by id, newest first. If a namespace's newest checkpoint isn't its head, as it lost against
@@ -36,7 +43,7 @@ export async function* headLineFirst(tier: Tier, query: ListQuery): AsyncGenerat
   }
   // The limit counts in this order: whoever asked takes no more than that.
   let isAfter = before === undefined;
-  for await (const stored of byLine(unreserved(tier, at))) {
+  for await (const stored of byLine(tier, at)) {
     if (isAfter) yield stored;
     else isAfter = stored.record.checkpointId === before;
   }
@@ -53,33 +60,44 @@ function isHead({ record, head }: ListedCheckpoint): boolean {
   return head === undefined || head === record.checkpointId;
 }
 
-async function* byLine(listed: AsyncIterable<ListedCheckpoint>): AsyncGenerator<ListedCheckpoint> {
-  let held: ListedCheckpoint[] = [];
+async function* byLine(tier: Tier, at: At): AsyncGenerator<ListedCheckpoint> {
+  let held: Held[] = [];
   let next: string | undefined;
+  let after: string | undefined;
   let hasLine = true;
-  for await (const stored of listed) {
+  for await (const stored of unreserved(tier, at)) {
     const { checkpointId, parentId } = stored.record;
     next ??= stored.head;
-    if (hasLine && checkpointId !== next && held.length < mostHeld) {
-      held.push(stored);
-      continue;
+    if (hasLine && checkpointId !== next) held.push({ checkpointId, parentId, after });
+    else {
+      const [leaving, waiting] = hasLine ? branchesOf(held, checkpointId) : [held, []];
+      held = waiting;
+      yield* again(tier, at, leaving);
+      yield stored;
+      hasLine &&= parentId !== undefined;
+      if (hasLine) next = parentId;
     }
-    const [leaving, waiting] = hasLine && checkpointId === next ? branchesOf(held, checkpointId) : [held, []];
-    held = waiting;
-    yield* leaving;
-    yield stored;
-    hasLine &&= checkpointId === next && parentId !== undefined;
-    if (hasLine) next = parentId;
+    after = checkpointId;
   }
-  yield* held;
+  yield* again(tier, at, held);
 }
 
-/** Parts checkpoints in those that descend from one, and the others. A parent comes after its children. */
-function branchesOf(held: readonly ListedCheckpoint[], checkpointId: string) {
-  const ids = new Set([checkpointId]);
-  for (const { record } of held.toReversed()) if (ids.has(record.parentId!)) ids.add(record.checkpointId);
+/** Parts those that wait in those that descend from a checkpoint, and the others. A parent comes after its children. */
+function branchesOf(held: readonly Held[], checkpointId: string): [Held[], Held[]] {
+  const ids = new Set<string | undefined>([checkpointId]);
+  for (const each of held.toReversed()) if (ids.has(each.parentId)) ids.add(each.checkpointId);
   return [
-    held.filter(({ record }) => ids.has(record.checkpointId)),
-    held.filter(({ record }) => !ids.has(record.checkpointId)),
-  ] as const;
+    held.filter((each) => ids.has(each.checkpointId)),
+    held.filter((each) => !ids.has(each.checkpointId)),
+  ];
+}
+
+/** Lists those that waited. */
+async function* again(tier: Tier, at: At, held: readonly Held[]): AsyncGenerator<ListedCheckpoint> {
+  const left = new Set(held.map(({ checkpointId }) => checkpointId));
+  if (left.size === 0) return;
+  for await (const stored of unreserved(tier, { ...at, before: held[0]!.after })) {
+    if (left.delete(stored.record.checkpointId)) yield stored;
+    if (left.size === 0) return;
+  }
 }
