@@ -370,5 +370,18 @@ it.each(Object.entries(ways))(
     await journal.end();
     expect((await copy(from, to)).differences).toEqual([]);
     expect(await pays(to, "bob", false, null)).toEqual([]);
+    // A run that begins anew under the id is another one.
+    const { configurable } = on("bob");
+    await new StateGraph(Annotation.Root({ amount: Annotation<string>() }))
+      .addNode("notes", () => ({ amount: "one more" }))
+      .addEdge(START, "notes")
+      .compile({ checkpointer: from })
+      .invoke({ amount: "any" }, { configurable: { ...configurable, run_id: "gone" } });
+    expect(await copy(from, to)).toMatchObject({ differences: [], diverged: [] });
+    expect(
+      (await to.getTuple({ configurable: { thread_id: "bob" } }))?.checkpoint.channel_values,
+    ).toMatchObject({
+      amount: "one more",
+    });
   },
 );

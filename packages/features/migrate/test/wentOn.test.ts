@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { promote } from "@stratigraph/branch";
-import { MemorySaver as OfficialMemory } from "@langchain/langgraph-checkpoint";
-import { MemorySaver, TierSaver, type Tier } from "@stratigraph/core";
+import { MemorySaver as OfficialMemory, uuid6 } from "@langchain/langgraph-checkpoint";
+import { MemorySaver, MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
 import { createJournal } from "@stratigraph/journal";
 import { importThreads, moveThreads, saverSource, type CopyReport } from "@stratigraph/migrate";
 import { expect, test } from "vitest";
@@ -251,6 +251,23 @@ test.each(Object.keys(ways))(
     );
     await say(to, "ada", "here");
     await say(from, "ada", "there");
+    expect((await ways[way]!(from, to)).diverged).toEqual(["ada"]);
+  },
+);
+
+test.each(Object.keys(ways))(
+  "a branch that lost against a copy that was %s is work in the target",
+  async (way) => {
+    const [from, tier] = [new MemorySaver(), new MemoryTier()];
+    const [to, late] = [new TierSaver(tier), new TierSaver(tier, { conflict: "branch" })];
+    await say(from, "ada", "one");
+    await ways[way]!(from, to);
+    const { config, checkpoint } = (await late.getTuple(ada))!;
+    await say(from, "ada", "two");
+    expect((await ways[way]!(from, to)).diverged).toEqual([]);
+    const metadata = { source: "loop", step: 9, parents: {} } as const;
+    await late.put(config, { ...checkpoint, id: uuid6(0) }, metadata, {});
+    await say(from, "ada", "three");
     expect((await ways[way]!(from, to)).diverged).toEqual(["ada"]);
   },
 );

@@ -38,7 +38,7 @@ export function wentOn(source: Side, target: Side, ofRuns = target.batches): Wen
     target: isBeyond(
       { ...target, entries: goingOn(target, source), batches: ofRuns },
       source,
-      brought(target, source),
+      brought(target),
     ),
     source: isBeyond(source, target) || isBehind(target, source),
   };
@@ -50,7 +50,7 @@ export function wentOn(source: Side, target: Side, ofRuns = target.batches): Wen
  */
 function goingOn(target: Side, source: Side): Side["entries"] {
   if ([...target.heads.keys()].some((namespace) => !isReserved(namespace))) return target.entries;
-  const known = namespacesOf(source);
+  const known = new Set([...source.entries.values()].map(({ namespace }) => namespace));
   return new Map(
     [...target.entries].filter(([, { namespace }]) => !isReserved(namespace) || known.has(namespace)),
   );
@@ -60,22 +60,16 @@ function goingOn(target: Side, source: Side): Side["entries"] {
  * Checkpoints of the target on branches that no head is on, and that no race put there: they were brought, and pruned in the source since.
  * Whoever left such a branch here has gone on elsewhere, or moved the head, which the reflog has.
  */
-function brought(target: Side, source: Side): ReadonlySet<string> {
-  const known = namespacesOf(source);
-  const heads = new Set(
-    [...target.heads].map(([namespace, checkpointId]) => entryKey({ namespace, checkpointId })),
-  );
+function brought(target: Side): ReadonlySet<string> {
+  const { entries, heads } = target;
+  const tips = new Set([...heads].map(([namespace, checkpointId]) => entryKey({ namespace, checkpointId })));
   const lines = ancestorsOf(
-    [...heads].flatMap((key) => target.entries.get(key) ?? []),
+    [...tips].flatMap((key) => entries.get(key) ?? []),
     [target],
   );
-  const isBrought = (key: string, { namespace, lostTo }: OutlineEntry): boolean =>
-    lostTo === undefined && known.has(namespace) && !heads.has(key) && !lines.has(key);
-  return new Set([...target.entries].flatMap(([key, entry]) => (isBrought(key, entry) ? [key] : [])));
-}
-
-function namespacesOf({ entries }: Side): ReadonlySet<string> {
-  return new Set([...entries.values()].map(({ namespace }) => namespace));
+  const isBrought = (key: string, { lostTo }: OutlineEntry): boolean =>
+    lostTo === undefined && !tips.has(key) && !lines.has(key);
+  return new Set([...entries].flatMap(([key, entry]) => (isBrought(key, entry) ? [key] : [])));
 }
 
 /** The heads to move in a target where nothing was added. An existing head moves only if nobody has moved it since it was read. */
