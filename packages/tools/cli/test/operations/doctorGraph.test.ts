@@ -143,6 +143,23 @@ describe.each(inRounds({ few: ["memory"], all: ["memory", "PostgreSQL"] }))("%s"
     expect(
       output.items.filter(({ found }) => found.includes("question waits")).map(({ at }) => at["thread"]),
     ).toEqual(["asks"]);
+    // One that was answered doesn't wait: another task of its step stopped the run.
+    const both = (first: string) =>
+      new StateGraph(State)
+        .addNode(first, () => ({ steps: [String(interrupt("sure?"))] }))
+        .addNode("fails", () => {
+          throw new Error("no such city");
+        })
+        .addEdge(START, first as never)
+        .addEdge(START, "fails" as never)
+        .compile({ checkpointer: saver });
+    await expect(both("ask").invoke({ steps: [] }, on("answered"))).rejects.toThrow("no such city");
+    await expect(both("ask").invoke(new Command({ resume: "yes" }), on("answered"))).rejects.toThrow("city");
+    const { items } = await told(saver, both("confirm"));
+    expect(items.flatMap(({ at, found }) => (at["thread"] === "answered" ? [found] : []))).toEqual([
+      'The node "ask" is due, and the graph has none of that name: the step is skipped.',
+    ]);
+    await saver.deleteThread("answered");
     expect(await told(saver, old)).toMatchObject({ problems: 0, graph: { threads: 4 } });
     // So it is: LangGraph skips the step, and the run is over.
     const { steps } = (await graph.invoke(null, on("paused"))) as { steps: string[] };

@@ -110,6 +110,33 @@ describe("how tasks stand, in every door, as LangGraph's own state says it", () 
     expect(await doors(saver)).toMatchObject({ show: next, glance: next, says: { text: "q?" } });
   });
 
+  test("a deferred node is due once the others have ended, one that a barrier leads to, too", async () => {
+    const saver = new MemorySaver();
+    const log = (name: string) => () => ({ log: [name] });
+    const graph = new StateGraph(Log)
+      .addNode("a", log("a"))
+      .addNode("b", log("b"))
+      .addNode("c", log("c"))
+      .addNode("last", log("last"), { defer: true })
+      .addNode("joined", log("joined"), { defer: true })
+      .addEdge(START, "a")
+      .addEdge(START, "b")
+      .addEdge("a", "c")
+      .addEdge("a", "last")
+      .addEdge(["a", "b"], "joined")
+      .compile({ checkpointer: saver, interruptBefore: ["c", "last", "joined"] });
+    for (let input: object | null = { log: [] }; ; input = null) {
+      await graph.invoke(input, on("t"));
+      const { next } = await graph.getState(on("t"));
+      const found = await doors(saver);
+      expect({ show: found.show.toSorted(), glance: found.glance.toSorted() }).toEqual({
+        show: next.toSorted(),
+        glance: next.toSorted(),
+      });
+      if (next.length === 0) break;
+    }
+  });
+
   test("a subgraph asks two questions at once", async () => {
     const saver = new MemorySaver();
     const graph = new StateGraph(Log)

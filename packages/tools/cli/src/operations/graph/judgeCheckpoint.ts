@@ -1,6 +1,7 @@
-import { INTERRUPT, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { readPoint } from "@stratigraph/branch/internal";
 import { StratigraphError, type TierSaver } from "@stratigraph/core";
-import { dueNodes, isLangGraphChannel } from "@stratigraph/core/internal";
+import { dueNodes, isLangGraphChannel, taskStates } from "@stratigraph/core/internal";
 import { formatPath } from "../values/formatPath.ts";
 import type { Redaction } from "../values/redaction.ts";
 import type { FindingKind, GraphFinding } from "./finding.ts";
@@ -38,7 +39,7 @@ export async function judgeCheckpoint(
   tuple: CheckpointTuple,
   redaction: Redaction,
 ): Promise<GraphFinding[]> {
-  const found = dueElsewhere(graph, tuple);
+  const found = await dueElsewhere(graph, saver, tuple);
   for (const [channel, value] of Object.entries(tuple.checkpoint.channel_values)) {
     const known = graph.channel(channel);
     if (known !== undefined) found.push(...(await judgeValue(graph, channel, value, redaction)));
@@ -124,11 +125,11 @@ function replayed(channel: GraphChannel, writes: readonly (readonly unknown[])[]
 }
 
 /** Nodes that are due, or that pending writes lead to, and channels that pending writes are for, which the graph hasn't. */
-function dueElsewhere(
+async function dueElsewhere(
   graph: JudgedGraph,
-  { checkpoint, pendingWrites = [] }: CheckpointTuple,
-): GraphFinding[] {
-  const waits = pendingWrites.some(([, channel]) => channel === INTERRUPT);
+  saver: TierSaver,
+  { config, checkpoint, pendingWrites = [] }: CheckpointTuple,
+): Promise<GraphFinding[]> {
   const due = new Set<string>();
   const channels = new Map<string, string>();
   const take = (channel: string, value: unknown, what: string): void => {
@@ -144,16 +145,22 @@ function dueElsewhere(
   for (const node of dueNodes([...values, ...written])) if (node !== "__start__") due.add(node);
   for (const [channel, value] of values) take(channel, value, "its value");
   for (const [channel, value] of written) take(channel, value, "a pending write");
+  const missing = [...due].filter((node) => !graph.hasNode(node));
+  const waits = missing.length > 0 && (await hasQuestion(saver, config));
   return [
-    ...[...due]
-      .filter((node) => !graph.hasNode(node))
-      .map((node): GraphFinding => {
-        const question = waits ? " A question waits for an answer there." : "";
-        const found = `The node ${JSON.stringify(node)} is due, and the graph has none of that name: the step is skipped.${question}`;
-        return { kind: "node", node, found };
-      }),
+    ...missing.map((node): GraphFinding => {
+      const question = waits ? " A question waits for an answer there." : "";
+      const found = `The node ${JSON.stringify(node)} is due, and the graph has none of that name: the step is skipped.${question}`;
+      return { kind: "node", node, found };
+    }),
     ...[...channels].map(([channel, what]) => unknownChannel(channel, what)),
   ];
+}
+
+async function hasQuestion(saver: TierSaver, { configurable }: CheckpointTuple["config"]): Promise<boolean> {
+  const { thread_id: threadId, checkpoint_ns: namespace = "", checkpoint_id: checkpointId } = configurable!;
+  const { stored } = await readPoint(saver, { threadId, namespace, checkpointId });
+  return (await taskStates(saver, stored)).waiting.size > 0;
 }
 
 function isEmpty(value: unknown): boolean {

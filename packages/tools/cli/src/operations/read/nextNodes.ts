@@ -23,11 +23,18 @@ export function nextNodes(channels: ReadonlyMap<string, unknown>, ended: readonl
   const pulled = new Set(ended.map(nodeOfPath));
   const sent = new Set(ended.map(placeOfPath));
   const due = [...channels].flatMap(([name, json]) =>
-    name === TASKS
-      ? sendsTo(json).filter((_, place) => !sent.has(place))
-      : dueNodes([[name, json]]).filter((node) => !pulled.has(node)),
+    waitsForOthers(json)
+      ? []
+      : name === TASKS
+        ? sendsTo(json).filter((_, place) => !sent.has(place))
+        : dueNodes([[name, json]]).filter((node) => !pulled.has(node)),
   );
   return [...new Set(due)];
+}
+
+/** Whether a control channel is that of a deferred node, `[value, finished]`, which runs when no other node is due. */
+function waitsForOthers(json: unknown): boolean {
+  return Array.isArray(json) && json.length === 2 && json[1] === false;
 }
 
 /** The nodes that Sends go to, by their JSON. */
