@@ -102,10 +102,13 @@ export async function whyNotWhole(storage: Storage, threadId: string): Promise<s
     return "A part of this thread is in an archive that isn't open here, and its head may be there. Nothing is changed. Open the storage together with the archive, and verify and repair again.";
   return (
     `This thread was archived, and tier ${archives.map(({ name }) => name).join(", ")} has another life of it, or another database's thread: nothing is taken from there. ` +
-    "Nothing is changed. Name the archive that it was archived to, or restore that archive from a backup, and verify again. If it is lost for good, open the " +
-    "database without an archive and delete the thread."
+    `Nothing is changed. ${nameArchive}`
   );
 }
+
+const nameArchive =
+  "Name the archive that it was archived to, or restore that archive from a backup, and verify again. If it is lost for good, open the database without an " +
+  "archive and delete the thread.";
 
 /** What is known of a checkpoint to see from what it descends. */
 type Linked = Pick<CheckpointRecord, "namespace" | "checkpointId" | "parentId" | "lostTo">;
@@ -173,7 +176,16 @@ export function* strangers([main, ...archives]: readonly OwnerView[]): Generator
       inspection.heads.get(reservedNamespaces.life) === heads.get(reservedNamespaces.life) &&
       inspection.revision < markedCopy(heads.get(reservedNamespaces.archived)),
   );
-  if (older !== undefined) {
+  const head = checkpointKey({ namespace: "", checkpointId: heads.get("") ?? "" });
+  const isGone = archives.every(({ scan: { seen, partial } }) => seen.size === 0 && !partial);
+  // A head that is nowhere is told by itself.
+  const lack =
+    older !== undefined
+      ? `Tier ${older.place.name} has an older copy of this thread than the one that was archived: it was restored from an older backup.`
+      : archives.length > 0 && isGone && scan.seen.has(head)
+        ? `This thread was archived, and tier ${archives.map((each) => each.place.name).join(", ")} doesn't have it: it is another archive, or was restored from an older backup. Runs continue.`
+        : undefined;
+  if (lack !== undefined) {
     yield {
       kind: "gap",
       severity: "error",
@@ -182,7 +194,7 @@ export function* strangers([main, ...archives]: readonly OwnerView[]): Generator
       namespace: "",
       involved: [],
       concerns: 1,
-      meaning: `Tier ${older.place.name} has an older copy of this thread than the one that was archived: it was restored from an older backup. ${olderAdvice}`,
+      meaning: `${lack} ${refusedMeanwhile}`,
     };
     return;
   }
@@ -208,14 +220,19 @@ export function* strangers([main, ...archives]: readonly OwnerView[]): Generator
   };
 }
 
-const olderAdvice =
-  "Lists, copies and archiving are refused (EVICTED), so that no shorter history is taken for the whole one. Restore what was written to it after that backup, and verify again.";
+const refusedMeanwhile =
+  "Lists, copies and archiving are refused (EVICTED), so that no shorter history is taken for the whole one. Name the right archive, or restore what was written to it after that backup, and verify again.";
 
 /** Takes an older copy in the archive for what was archived. */
 export async function acceptOlder({ storage, threadId }: Case): Promise<Remedy> {
   const [main, ...archives] = await ownersOf(storage, threadId);
   const namespace = reservedNamespaces.archived;
-  const copies = await Promise.all(archives.map(({ tier }) => tier.peek({ threadId, namespace })));
+  const lifeOf = async ({ tier }: Place) => await tier.peek({ threadId, namespace: reservedNamespaces.life });
+  const { head: life } = await lifeOf(main!);
+  const copies = (await Promise.all(archives.map(lifeOf))).filter(
+    ({ head }) => head !== undefined && head === life,
+  );
+  if (copies.length === 0) return { impossible: nameArchive };
   const { head: mark } = await main!.tier.peek({ threadId, namespace });
   const to = markOf("set back", Math.max(...copies.map(({ revision }) => revision)), isRootedMark(mark));
   return {

@@ -368,9 +368,16 @@ test("a thread that is in use again, with a wrong archive: moves, exports and im
   expect((await target.listThreads()).threads).toEqual([]);
   expect((await warm.peek({ threadId: "theirs", namespace: "" })).head).toBeUndefined();
   expect([await held(warm), await held(bob.cold)]).toEqual(before);
-  const { outcomes } = await mended(wrong());
-  expect(outcomes.every((outcome) => outcome === "impossible")).toBe(true);
+  const { found } = await mended(wrong());
+  expect(found.toSorted()).toEqual(["gap error thread", "orphan info thread"]);
+  for (const other of [wrong(), new TieredSaver({ warm, cold: new MemoryTier() })]) {
+    const told = await mended(other);
+    expect(told.meaning).toContain("doesn't have it: it is another archive");
+    expect(new Set(told.outcomes)).toEqual(new Set(["impossible"]));
+    expect(told.advice).toContain("Name the archive that it was archived to");
+  }
   expect([await held(warm), await held(bob.cold)]).toEqual(before);
+  expect(await mended(new TieredSaver({ warm, cold }))).toMatchObject(untouched);
 });
 
 test("a head that was set to an older checkpoint stays while the archive isn't open", async () => {
