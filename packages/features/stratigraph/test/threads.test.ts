@@ -11,10 +11,14 @@ import { inRounds } from "../../../../test/rounds.ts";
 import { waitUntil } from "../../../../test/servers/process.ts";
 import { freshDatabase } from "../../../../test/servers/shared.ts";
 
+/** What a message waits for before it is answered. */
+const held = new Map<string, () => Promise<unknown>>();
+
 /** Answers, after a question if the message asks for one. */
 const builder = new StateGraph(MessagesAnnotation)
-  .addNode("answer", ({ messages }) => {
+  .addNode("answer", async ({ messages }) => {
     const text = String(messages.at(-1)!.content);
+    await held.get(text)?.();
     const suffix = text === "ask" ? ` ${String(interrupt("may I?"))}` : "";
     return {
       messages: [new AIMessage({ id: `re-${messages.at(-1)!.id}`, content: `re: ${text}${suffix}` })],
@@ -124,6 +128,34 @@ describe.each(storages)("threads of LangGraph's embed server on %s", (name) => {
     const waiting = await one.client.runs.create(id, "agent", { input: said("more") });
     await one.client.runs.cancel(id, waiting.run_id);
     expect(textsOf(await two.client.threads.getState(id))).toHaveLength(2);
+  });
+
+  test("two runs at once on two servers: the history begins with the state that the thread has", async () => {
+    const [one, two] = [server(open()), server(open())];
+    const { thread_id: id } = await one.client.threads.create();
+    await run(one, id, said("first"));
+    // The newest ids are those of the run that loses.
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    let late: Promise<unknown> | undefined;
+    await new Promise<void>((begun) => {
+      held.set("late", async () => {
+        begun();
+        await ended;
+      });
+      late = run(two, id, said("late"));
+    });
+    await run(one, id, said("early"));
+    end();
+    await late;
+    for (const { client } of [one, two, server(open())]) {
+      const state = await client.threads.getState(id);
+      expect(textsOf(state).at(-1)).toBe("re: early");
+      const history = await client.threads.getHistory(id);
+      expect(history[0]).toMatchObject({ checkpoint: state.checkpoint, values: state.values });
+      const ids = history.map(({ checkpoint }) => checkpoint.checkpoint_id!);
+      expect(ids.toSorted().at(-1)).not.toBe(state.checkpoint.checkpoint_id);
+    }
   });
 
   test("the protocol of useStream: a run, an answer, and what another server knows afterwards", async () => {
