@@ -14,8 +14,9 @@ interface Held {
 /**
  * Checkpoints for {@link TierSaver.list}: by id, newest first. If a namespace's newest checkpoint isn't its head, as it lost against
  * another run or the head was set back, the head comes first, then its line, and each other branch before the checkpoint it left the line
- * at: LangGraph's clients take the first of a list for the state, and the first child for the branch to show. A page `before` one of these
- * checkpoints goes on in the same order. Lists with a filter, of several namespaces and of one checkpoint are by id alone.
+ * at, or after the head: LangGraph's clients take the first of a list for the state, and the first child for the branch to show. A page
+ * `before` one of these checkpoints goes on in the same order. Lists with a filter, of several namespaces and of one checkpoint are by id
+ * alone.
  */
 export async function* headLineFirst(tier: Tier, query: ListQuery): AsyncGenerator<ListedCheckpoint> {
   const { threadId, namespace, checkpointId, before, terms } = query;
@@ -72,8 +73,11 @@ async function* byLine(tier: Tier, at: At): AsyncGenerator<ListedCheckpoint> {
     else {
       const [leaving, waiting] = hasLine ? branchesOf(held, checkpointId) : [held, []];
       held = waiting;
+      // What went on from the head before it was set back comes after it.
+      const isFirst = isHead(stored);
+      if (isFirst) yield stored;
       yield* again(tier, at, leaving);
-      yield stored;
+      if (!isFirst) yield stored;
       hasLine &&= parentId !== undefined;
       if (hasLine) next = parentId;
     }

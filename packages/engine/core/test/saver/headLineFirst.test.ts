@@ -20,7 +20,8 @@ function opened() {
     return ids;
   };
   const before = (id: string) => ({ before: { configurable: { checkpoint_id: id } } });
-  return { tier, put, list, before };
+  const promote = async (id: string) => await saver.promote(at("", id));
+  return { tier, put, list, before, promote };
 }
 
 /** 0 ← 1 ← 3 ← 5, the head; 2 ← 4 ← 6 left the line at 0, 7 at 3. */
@@ -50,6 +51,15 @@ test("each page goes on where the one before ended", async () => {
     expect(await list(before(id))).toEqual(all.slice(index + 1));
     expect(await list({ ...before(id), limit: 2 })).toEqual(all.slice(index + 1, index + 3));
   }
+});
+
+test("a head that was set back comes first, then what went on from it", async () => {
+  const { promote, list, before } = await raced();
+  await promote("3");
+  const all = ["3", "7", "5", "1", "6", "4", "2", "0"];
+  expect(await list()).toEqual(all);
+  for (const [index, id] of all.entries())
+    expect(await list({ ...before(id), limit: 2 })).toEqual(all.slice(index + 1, index + 3));
 });
 
 test("two branches that have no common checkpoint", async () => {
