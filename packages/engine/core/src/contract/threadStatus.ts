@@ -30,6 +30,11 @@ const errorSource = "__error_source_node__";
 /** Channels of pending writes that aren't the output of a task. */
 const notOutput: ReadonlySet<string> = new Set([ERROR, errorSource, INTERRUPT, RESUME]);
 
+/** Whether a task wrote to a channel. */
+export function hasOutput(channels: readonly string[]): boolean {
+  return channels.some((channel) => !notOutput.has(channel));
+}
+
 /** LangGraph stores an answer that names its question under the question's id, which has this form; a task's id hasn't. */
 const questionId = /^[0-9a-f]{32}$/;
 
@@ -38,7 +43,7 @@ export function outcomeOf(taskId: string, channels: Iterable<string>): WritesOut
   const named = new Set(channels);
   if (named.has(ERROR)) return "failed";
   if (named.has(RESUME) && (taskId === NULL_TASK || questionId.test(taskId))) return "all-answered";
-  if ([...named].some((channel) => !notOutput.has(channel))) return "ended";
+  if (hasOutput([...named])) return "ended";
   if (named.has(INTERRUPT)) return "waiting";
   return named.has(RESUME) ? "answered" : "ended";
 }

@@ -1,6 +1,7 @@
 import { ERROR, RESUME, TASKS } from "@langchain/langgraph-checkpoint";
 import {
   dueNodes,
+  hasOutput,
   lastOutcomes,
   mayRefuse,
   outcomeOf,
@@ -17,7 +18,7 @@ import { isControlChannel } from "../langgraph/channelNames.ts";
 
 /** How the step stands that follows a checkpoint. */
 export interface TaskStates {
-  /** By task id. A task that ended stays so: if another one fails, LangGraph may write an AbortError for it afterwards. */
+  /** By task id. A task that ended stays so: if another one fails, LangGraph may write an AbortError for it, with what it wrote or afterwards. */
   readonly outcomes: ReadonlyMap<string, WritesOutcome>;
   /** The ids of the tasks that wait for an answer. */
   readonly waiting: ReadonlySet<string>;
@@ -47,31 +48,35 @@ export async function taskStates(
   const outcomes: TaskOutcome[] = [];
   const asked = new Map<string, OpenedBatch>();
   const failures = new Map<string, OpenedBatch>();
+  const ended = new Set<string>();
+  const aborted = new Set<string>();
   for (const batch of await reading.coder.writes.wanted(record, writes, child)) {
     const { taskId } = batch;
     const question = asked.get(taskId);
-    let outcome = outcomeOf(
-      taskId,
-      batch.writes.map(({ channel }) => channel),
-    );
+    const channels = batch.writes.map(({ channel }) => channel);
+    let outcome = outcomeOf(taskId, channels);
     if (outcome === "waiting") asked.set(taskId, batch);
+    if (outcome === "ended") ended.add(taskId);
     if (outcome === "failed") {
+      if (hasOutput(channels)) aborted.add(taskId);
       failures.set(taskId, batch);
       if (question !== undefined && (await isRefusal(reading, record, question, batch))) outcome = "waiting";
     }
     outcomes.push([taskId, outcome]);
   }
+  // What failed by itself may have written before, too.
+  if ([...failures.keys()].some((taskId) => !aborted.has(taskId)))
+    for (const taskId of aborted) ended.add(taskId);
   const last = lastOutcomes(outcomes)!;
   const tasks = (wanted: string) =>
     [...last].flatMap(([taskId, outcome]) => (outcome === wanted ? [taskId] : []));
   const waiting = new Set(tasks("waiting"));
   const failed = new Set(tasks("failed"));
   const stopped = waiting.size > 0 ? "waiting" : failed.size > 0 ? "failed" : undefined;
-  const ended = outcomes.filter(([, outcome]) => outcome === "ended");
   return {
-    outcomes: new Map([...last, ...(ended as [string, WritesOutcome][])]),
+    outcomes: new Map([...last, ...[...ended].map((taskId) => [taskId, "ended"] as const)]),
     waiting,
-    failed: [...failures].findLast(([taskId]) => failed.has(taskId))?.[1],
+    failed: [...failures].findLast(([taskId]) => failed.has(taskId) && !ended.has(taskId))?.[1],
     status: async () => stopped ?? ((await isDueAt(reading, record)) ? "interrupted" : "idle"),
   };
 }

@@ -97,6 +97,48 @@ describe("how tasks stand, in every door, as LangGraph's own state says it", () 
     expect(retried.pending).toEqual({ a: "done", b: "interrupted" });
   });
 
+  test("a task that had written when another one's failure aborted it isn't run again", async () => {
+    const saver = new MemorySaver();
+    let broken = true;
+    const graph = builder(
+      () => {
+        if (broken) throw new Error("no such city");
+        return { log: ["a"] };
+      },
+      () => ({ log: ["b"] }),
+    )
+      .addNode("c", ask("c"))
+      .addEdge(START, "c" as never)
+      .compile({ checkpointer: saver });
+    await graph.invoke({ log: [] }, on("t")).catch(() => undefined);
+    const { next } = await graph.getState(on("t"));
+    const found = await doors(saver);
+    expect(found).toMatchObject({ show: next, glance: next, says: { kind: "question", by: "c" } });
+    expect(found.pending).toEqual({ a: "failed", b: "done", c: "interrupted" });
+    expect(found.text).toMatch(/failed +a$/m);
+    broken = false;
+    await graph.invoke(null, on("t"));
+    const retried = await doors(saver);
+    expect(retried).toMatchObject({ show: ["c"], glance: ["c"] });
+    expect(retried.pending).toEqual({ a: "done", b: "done", c: "interrupted" });
+  });
+
+  test("a task that wrote and failed by itself, in its conditional edge, is told as failed", async () => {
+    const saver = new MemorySaver();
+    const graph = new StateGraph(Log)
+      .addNode("a", () => ({ log: ["a"] }))
+      .addEdge(START, "a")
+      .addConditionalEdges("a", (): string => {
+        throw new Error("no such city");
+      })
+      .compile({ checkpointer: saver });
+    await graph.invoke({ log: [] }, on("t")).catch(() => undefined);
+    const found = await doors(saver);
+    expect(found.pending).toEqual({ a: "failed" });
+    expect(found.text).toMatch(/failed +a$/m);
+    expect(found.says).toMatchObject({ kind: "error" });
+  });
+
   test("a Send waits beside one to the same node that ended", async () => {
     const saver = new MemorySaver();
     const graph = new StateGraph(Log)
