@@ -1,10 +1,12 @@
 import type { Mutant } from "../mutant.ts";
 
 const erase = "packages/features/journal/src/trail/erase.ts";
-const leftovers = "packages/features/journal/src/trail/leftovers.ts";
+const leftovers = "packages/engine/core/src/operations/leftovers.ts";
 const verify = "packages/features/journal/src/trail/verifyThread.ts";
-const drop = "packages/features/journal/src/trail/dropBlobs.ts";
+const drop = "packages/engine/core/src/operations/dropBlobs.ts";
 const told = ["packages/features/journal/test/erasedLeftovers.test.ts"];
+const erasures = "packages/features/migrate/src/copy/erasures.ts";
+const copied = ["packages/features/journal/test/copiedErasures.test.ts"];
 const anywhere = ["packages/features/journal/test/erasedAnywhere.test.ts"];
 
 /** What an erasure drops in each storage, and what `verify` says of one that isn't whole. */
@@ -129,5 +131,55 @@ export const erasedMutants: readonly Mutant[] = [
     replace: "imports && erases(view)",
     tests: anywhere,
     name: "from 'a folder",
+  },
+  {
+    id: "er14",
+    kind: "guard",
+    what: "values that a source erased stay in its copy",
+    file: erasures,
+    find: "if (this.#entries > 0 || (await isLeft()))",
+    replace: "if (await isLeft().then(() => false))",
+    tests: copied,
+    name: "another entry needs stays",
+  },
+  {
+    id: "er15",
+    kind: "guard",
+    what: "values of erased entries stay in a copy that was killed before it dropped them",
+    file: erasures,
+    find: "if (this.#entries > 0 || (await isLeft()))",
+    replace: "if (this.#entries > 0)",
+    tests: copied,
+    name: "ended before the values were gone",
+  },
+  {
+    id: "er16",
+    kind: "guard",
+    what: "a damaged entry of a copy counts as one of which something was erased",
+    file: erasures,
+    find: "return isPart && isDeepStrictEqual(erased.metadata, whole.metadata);",
+    replace: "return isPart;",
+    tests: copied,
+    name: "another entry",
+  },
+  {
+    id: "er17",
+    kind: "guard",
+    what: "a move keeps its source for ever, as something was erased in the copy",
+    file: "packages/features/migrate/src/copy/moveThread.ts",
+    find: "if (wentOn && (await isErased([to, copy], [from, record]))) return true;",
+    replace: "",
+    tests: copied,
+    name: "erasure in the target",
+  },
+  {
+    id: "er18",
+    kind: "guard",
+    what: "an import that compares nothing leaves what the source erased readable",
+    file: "packages/features/migrate/src/copy/importThread.ts",
+    find: "const isSame = isThere && !isErased &&",
+    replace: "const isSame = isThere &&",
+    tests: copied,
+    name: "if nothing is compared",
   },
 ];

@@ -78,7 +78,7 @@ export const trustMutants: readonly Mutant[] = [
     id: "na20",
     kind: "guard",
     what: "values that a killed erasure left stay for ever",
-    file: "packages/features/journal/src/trail/leftovers.ts",
+    file: "packages/engine/core/src/operations/leftovers.ts",
     find: 'await dropUnneeded(saver, threadId, "all");',
     replace: "await dropUnneeded(saver, threadId, new Set());",
     tests: ["packages/features/journal/test/erased.test.ts"],

@@ -141,7 +141,7 @@ test("an export that is interrupted leaves what was there before, and can't go o
   const report = await exportThreads(saver, target, { signal: AbortSignal.abort() });
   await target.close();
   const nothing = { threads: 0, skipped: 0, checkpoints: 0, writes: 0, leftOut: 0, verified: false };
-  const lists = { notHeld: [], mixedUp: [], diverged: [], differences: [] };
+  const lists = { notHeld: [], erased: [], mixedUp: [], diverged: [], differences: [] };
   expect(report).toEqual({ complete: false, ...nothing, ...lists });
   expect(namesLike("interrupted")).toEqual(["interrupted.jsonl.zst"]);
   expect(readFileSync(path)).toEqual(whole);

@@ -1,8 +1,8 @@
+import { dropCopies, dropUnneeded } from "@stratigraph/core/internal";
 import type { Address, BlobHash } from "@stratigraph/core/tier";
 import { canonical } from "../identity/canonical.ts";
 import { belongingOf } from "../log/calls.ts";
 import { decodeEntry } from "../log/records.ts";
-import { dropCopies, dropUnneeded } from "./dropBlobs.ts";
 import type { TrailHead } from "./line.ts";
 import type { ThreadJournal } from "./operator.ts";
 import { firstThere, storedHead, trailHead, walk } from "./walk.ts";

@@ -1,10 +1,10 @@
+import { dropLeftovers } from "@stratigraph/core/internal";
 import type { CheckpointRecord } from "@stratigraph/core/tier";
 import type { Digest } from "../identity/fingerprint.ts";
 import type { Calls } from "../log/calls.ts";
 import type { Entry, Payload } from "../log/entry.ts";
 import type { CallEvent } from "../log/nextState.ts";
 import { decodeEntry, decodePayload, encodeEntry } from "../log/records.ts";
-import { dropLeftovers } from "./leftovers.ts";
 import type { ThreadJournal } from "./operator.ts";
 import { firstThere, storedHead, walk } from "./walk.ts";
 

@@ -1,12 +1,11 @@
 import { StratigraphError, type TierSaver } from "@stratigraph/core";
-import { refusePart } from "@stratigraph/core/internal";
+import { leftoversIn, refusePart } from "@stratigraph/core/internal";
 import type { ListedCheckpoint } from "@stratigraph/core/tier";
 import { Calls } from "../log/calls.ts";
 import { isFoldOf } from "../log/folds.ts";
 import { foreign } from "../log/origins.ts";
 import { journalNamespace, recordPrefix, seqOfRecord } from "../log/records.ts";
 import type { Sealing } from "../log/sealing.ts";
-import { leftoversIn } from "./leftovers.ts";
 import type { RecordedEntry, TrailHead } from "./line.ts";
 import { TrailCheck, type Verification } from "./trailCheck.ts";
 import { keptElsewhere } from "./verifyTrail.ts";

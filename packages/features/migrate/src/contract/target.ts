@@ -10,6 +10,8 @@ export interface WrittenThread {
   readonly leftOut: number;
   /** What else of the thread the target can't hold, such as its calls, in words with counts. Absent: it holds everything. */
   readonly notHeld?: readonly string[] | undefined;
+  /** How many entries of its journal lost values there, as the source had erased them since. Absent: none. */
+  readonly erased?: number | undefined;
   /** How the stored copy differs from what was written; empty if all is well. */
   readonly differences: readonly string[];
 }

@@ -50,6 +50,7 @@ export async function exportThreads(
       tally.differs(written.differences.map((what) => ({ threadId, what })));
       if (written.differences.length === 0) whole.add(threadId);
       tally.notHeld(threadId, written.notHeld ?? []);
+      tally.erased(threadId, written.erased);
       tally.end(threadId, written);
     } finally {
       await thread.close();

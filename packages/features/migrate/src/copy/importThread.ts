@@ -35,6 +35,7 @@ import {
 } from "./batches.ts";
 import { Digests, missingIn, type CheckpointDigest } from "./digest.ts";
 import { placedWrites, planWrites, type PlacedWrite } from "./placedWrites.ts";
+import { Erasures } from "./erasures.ts";
 import type { Difference } from "./report.ts";
 import { bringTags } from "./tags.ts";
 import { threadThere, type ThreadThere } from "./threadThere.ts";
@@ -48,6 +49,8 @@ export interface ImportedThread {
   readonly diverged: boolean;
   /** The source wrote to the thread while it was read. Its heads weren't moved. */
   readonly unsettled: boolean;
+  /** How many entries of its journal lost values here, as the source had erased them since. */
+  readonly erased: number;
   readonly differences: readonly Difference[];
   /** Whether the thread has a head of its root now, so that it can be read; any head if the source's has no root. */
   readonly served: boolean;
@@ -66,7 +69,7 @@ interface ImportThreadOptions {
 /** The imports under way, by coder and thread. */
 const underWay = new WeakMap<CheckpointCoder, Map<string, Promise<unknown>>>();
 
-const nothing = { checkpoints: 0, writes: 0, diverged: false, unsettled: false, differences: [] };
+const nothing = { checkpoints: 0, writes: 0, diverged: false, unsettled: false, erased: 0, differences: [] };
 
 /**
  * Imports a thread into a Stratigraph storage: writes the checkpoints and pending writes that aren't there yet, and rewrites what is
@@ -146,6 +149,7 @@ class Bringing {
   readonly #options: ImportThreadOptions;
   readonly #appender: Appender;
   readonly #manifests: Manifests;
+  readonly #erasures: Erasures;
   readonly #digests = new Digests();
   /** The imported checkpoints that will be compared with their copies, by key. */
   readonly #originals = new Map<string, Compared>();
@@ -172,6 +176,7 @@ class Bringing {
     this.#options = options;
     this.#appender = new Appender(storage.tier, thread.threadId, there);
     this.#manifests = new Manifests(storage, thread);
+    this.#erasures = new Erasures(storage, thread.threadId, there.records);
     this.#isOurs = thread.outline.some(({ batchIds }) => batchIds !== undefined);
   }
 
@@ -185,7 +190,7 @@ class Bringing {
     const { target: here, source: there } = await this.#since(this.#there);
     this.#wentOn = here;
     const diverged = { ...nothing, diverged: true, served };
-    if (here && there) return diverged;
+    if (here && there) return { ...diverged, differences: await this.#keptHere() };
     await this.#tag();
     const isAnew = !takeLacking && !served;
     const copies = new Map<string, Compared>();
@@ -206,6 +211,7 @@ class Bringing {
     if (overtaken !== undefined)
       return { ...nothing, ...this.#appender.appended, diverged: overtaken, served };
     const moved = [...(await this.#appender.end(isLookedAt ? [] : heads))];
+    if (!here) await this.#erasures.drop();
     if (verify && !unsettled) await this.#compare();
     if (verify && !unsettled && this.#isOurs) this.#compareMade();
     const isGood = this.#differing.length === 0 && (takeLacking || this.#lacking.length === 0);
@@ -215,9 +221,22 @@ class Bringing {
       ...this.#appender.appended,
       diverged: overtakenLate ?? (await this.#isElsewhere(moved)),
       unsettled,
+      erased: here ? 0 : this.#erasures.entries,
       served: served || (isGood && heads.length > 0),
       differences: [...this.#lacking, ...this.#differing],
     };
+  }
+
+  /** What the source erased since, and this storage keeps, as the thread went on here. */
+  async #keptHere(): Promise<Difference[]> {
+    const { threadId } = this.#thread;
+    if (this.#erasures.mayBe)
+      for await (const each of this.#thread.checkpoints()) await this.#noteErased(each);
+    return this.#erasures.kept().map((what) => ({ threadId, what }));
+  }
+
+  async #noteErased(each: SourceCheckpoint): Promise<boolean> {
+    return await this.#erasures.note(each, ...valuesOf(each));
   }
 
   #noteLacking({ namespace, checkpointId, lacking = [] }: SourceCheckpoint): void {
@@ -325,7 +344,8 @@ class Bringing {
   async #hasWrites(each: SourceCheckpoint, copy: Compared): Promise<boolean> {
     const original = await this.#original(each, copy);
     const { writes, batches } = original;
-    this.#differing.push(...this.#differences(each, { ...copy, writes, batches }, original));
+    if (!(await this.#erasures.areHere(each, ...valuesOf(each))))
+      this.#differing.push(...this.#differences(each, { ...copy, writes, batches }, original));
     return planWrites(copy.writes, writes).late.length + missingBatches(copy.batches, batches).length === 0;
   }
 
@@ -334,7 +354,8 @@ class Bringing {
     const original = await this.#original(each, copy);
     const { late, replaces } = planWrites(each.batches === undefined ? copy.writes : [], original.writes);
     const missing = new Set(missingBatches(copy.batches, original.batches).map(({ name }) => name));
-    const isSame = isThere && (copy.digest === undefined || isSameRecord(copy, original, each));
+    const isErased = await this.#noteErased(each);
+    const isSame = isThere && !isErased && (copy.digest === undefined || isSameRecord(copy, original, each));
     if (isSame && late.length === 0 && missing.size === 0) return;
     if (this.#options.verify) this.#originals.set(entryKey(each), original);
     const record = isSame ? undefined : await this.#encode(each);
@@ -613,6 +634,10 @@ class Manifests {
     await coder.remember(checkpoint.record, manifest, checkpoint.blobs);
     return { manifest, stateVersion };
   }
+}
+
+function valuesOf({ metadata, checkpoint }: SourceCheckpoint): [metadata: unknown, names: readonly string[]] {
+  return [metadata, Object.keys(checkpoint.channel_values)];
 }
 
 function runIdIn(metadata: object): string | undefined {

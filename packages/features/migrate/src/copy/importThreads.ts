@@ -55,6 +55,7 @@ export async function importThreads(
       if (done.diverged && done.served) tally.diverged(threadId);
       else tally.end(threadId, done);
       tally.differs(done.differences);
+      tally.erased(threadId, done.erased);
       tally.differs(
         toldOf(threadId, done, done.diverged && !done.served ? await usersOf(saver, threadId) : []),
       );

@@ -1,3 +1,4 @@
+// long file: one move of one thread, from what is there to the deletion in the source
 import { isDeepStrictEqual } from "node:util";
 import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
 import {
@@ -13,6 +14,7 @@ import {
   type ThreadReading,
 } from "@stratigraph/core/internal";
 import {
+  reservedNamespaces,
   type BlobHash,
   type CheckpointRecord,
   type HeadMove,
@@ -22,6 +24,7 @@ import {
 } from "@stratigraph/core/tier";
 import { batchIdOf, entryKey } from "../contract/outline.ts";
 import { Appender } from "./appender.ts";
+import { Erasures, isErased } from "./erasures.ts";
 import { onlyHead } from "./ownThreads.ts";
 import type { Difference } from "./report.ts";
 import { revisionOf } from "./revisionOf.ts";
@@ -34,6 +37,8 @@ export interface MovedThread {
   readonly writes: number;
   /** Both the target and the source have added to the thread since an earlier move. Nothing was changed. */
   readonly diverged: boolean;
+  /** How many entries of its journal lost values in the target, as the source had erased them since. */
+  readonly erased?: number;
   readonly differences: readonly Difference[];
   /** The source doesn't have the thread: it never had, or it was moved or deleted. */
   readonly isGone?: boolean;
@@ -67,7 +72,7 @@ export async function moveThread(
   threadId: string,
   options: MoveThreadOptions,
 ): Promise<MovedThread> {
-  const done = { checkpoints: 0, writes: 0, diverged: false };
+  const done = { checkpoints: 0, writes: 0, diverged: false, erased: 0 };
   for (let tries = 1; ; tries += 1) {
     const revision = await revisionOf(from.tier, threadId);
     if (await isArchivedElsewhere(from.tier, threadId))
@@ -83,24 +88,35 @@ export async function moveThread(
     await refuseEvicted(to.tier, threadId);
     const there = await thereOf(to.tier, threadId);
     const since = there.records.size === 0 ? nothing : await sinceOf(from, to, threadId, there);
-    if (since.target && since.source) return { ...done, diverged: true, differences: [] };
     const told = (what: string): Difference => ({ threadId, what });
+    const erasures = new Erasures(to, threadId, there.records);
+    if (since.target && since.source) {
+      const entries = { threadId, namespace: reservedNamespaces.calls, recordsOnly: true };
+      if (erasures.mayBe)
+        for await (const { record } of from.tier.list(entries)) await erasures.noteRecord(from, record);
+      return { ...done, diverged: true, differences: erasures.kept().map(told) };
+    }
     const differences = (await bringTags(to, threadId, await tagsOf(from, threadId))).map(told);
     const copy = options.verify
       ? new CopiedThread(
           (hash, blobs) => to.coder.blobs.payload(hash, blobs),
-          (record) => isSame(from, to, record),
+          (record) => isSame(from, to, record, since.target),
         )
       : undefined;
     try {
       const appender = new Appender(to.tier, threadId, there);
-      const heads = await add(appender, reading, { there, copy, wentOn: since.target });
+      const heads = await add(appender, reading, {
+        ...{ there, copy, wentOn: since.target },
+        isErased: (record) => erasures.noteRecord(from, record),
+      });
       const isOvertaken = async () =>
         (await sinceOf(from, to, threadId, await thereOf(to.tier, threadId))).target;
       // Somebody may have continued the thread in the target since it was read there.
       const diverged =
         there.heads.size > 0 && !since.target && (await appender.isDisturbed()) && (await isOvertaken());
       if (!diverged) await appender.end(heads);
+      if (!diverged && !since.target) await erasures.drop();
+      if (!diverged) done.erased += since.target ? 0 : erasures.entries;
       done.checkpoints += appender.appended.checkpoints;
       done.writes += appender.appended.writes;
       if (diverged) return { ...done, diverged, differences: [] };
@@ -184,14 +200,20 @@ async function idOf(coder: TierSaver["coder"], record: CheckpointRecord, batch: 
 async function add(
   appender: Appender,
   reading: ThreadReading,
-  how: { readonly there: There; readonly copy: CopiedThread | undefined; readonly wentOn: boolean },
+  how: {
+    readonly there: There;
+    readonly copy: CopiedThread | undefined;
+    readonly wentOn: boolean;
+    /** Whether the source erased values that the target's record still has. */
+    isErased(record: CheckpointRecord): Promise<boolean>;
+  },
 ): Promise<readonly HeadMove[]> {
-  const { there, copy, wentOn } = how;
+  const { there, copy, wentOn, isErased } = how;
   const known = new Set(there.blobs);
   for await (const part of reading.parts()) {
     const isThere = ({ record }: ListedCheckpoint) => there.records.has(entryKey(record));
     copy?.add(wentOn ? { ...part, checkpoints: part.checkpoints.filter(isThere) } : part, []);
-    if (!wentOn) await appendPart(appender, part, there, known);
+    if (!wentOn) await appendPart(appender, part, there, { known, isErased });
   }
   return wentOn ? [] : headMoves(reading.heads, reading.keys, there.heads);
 }
@@ -201,7 +223,7 @@ async function appendPart(
   appender: Appender,
   { checkpoints }: ThreadPart,
   there: There,
-  known: Set<BlobHash>,
+  { known, isErased }: { known: Set<BlobHash>; isErased(record: CheckpointRecord): Promise<boolean> },
 ): Promise<void> {
   const blobs = (listed: ListedCheckpoint) => {
     const found = blobsOf(listed, known);
@@ -210,7 +232,8 @@ async function appendPart(
   };
   for (const listed of checkpoints) {
     const { record } = listed;
-    if (there.records.has(entryKey(record))) continue;
+    const isReplaced = await isErased(record);
+    if (there.records.has(entryKey(record)) && !isReplaced) continue;
     const about = { at: record, record, writes: [], writeCount: 0, relies: true };
     await appender.add({ ...about, blobs: blobs({ ...listed, writes: [] }) });
   }
@@ -233,11 +256,20 @@ async function appendPart(
   }
 }
 
-/** Whether two records have the same contents although their bytes differ: one of them may have been re-encrypted. */
-async function isSame(from: TierSaver, to: TierSaver, copy: CheckpointRecord): Promise<boolean> {
+/**
+ * Whether two records have the same contents although their bytes differ: one of them may have been re-encrypted, or values may have been
+ * erased in a copy that `wentOn`.
+ */
+async function isSame(
+  from: TierSaver,
+  to: TierSaver,
+  copy: CheckpointRecord,
+  wentOn: boolean,
+): Promise<boolean> {
   const { threadId, namespace, checkpointId } = copy;
   const at = { threadId, namespace, checkpointId };
   for await (const { record } of from.tier.list({ ...at, recordsOnly: true, limit: 1 })) {
+    if (wentOn && (await isErased([to, copy], [from, record]))) return true;
     const [{ body: _ours, ...ours }, { body: _theirs, ...theirs }] = [record, copy];
     if (!isDeepStrictEqual(ours, theirs)) return false;
     try {

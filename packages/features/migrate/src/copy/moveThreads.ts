@@ -77,6 +77,7 @@ export async function moveThreads(
       else if (done.diverged) tally.diverged(threadId);
       else tally.end(threadId, done);
       tally.differs(done.differences);
+      tally.erased(threadId, done.erased);
       isWhole &&= !done.diverged && done.differences.length === 0;
     } catch (error) {
       if (!isOfOneThread(error)) throw error;

@@ -1,5 +1,6 @@
 import type { StratigraphError } from "@stratigraph/core";
 import type { MixedUp, Plan } from "../contract/source.ts";
+import { counted } from "./erasures.ts";
 
 /** The progress of a copy. */
 export interface CopyProgress {
@@ -53,6 +54,8 @@ export interface CopyReport {
   readonly leftOut: number;
   /** Threads of which the target can't hold something else, and what: calls, events, tags. At most 1000 are listed. */
   readonly notHeld: readonly Difference[];
+  /** Threads of which the source had erased something since an earlier copy, and what this copy erased in the target. At most 1000. */
+  readonly erased: readonly Difference[];
   /** Whether the copies were compared with the originals. */
   readonly verified: boolean;
   /** Branches that the source itself had mixed up. They are copied as the source reads them. */
@@ -80,6 +83,7 @@ export class Tally {
   readonly #differences: Difference[] = [];
   readonly #diverged: string[] = [];
   readonly #notHeld: Difference[] = [];
+  readonly #erased: Difference[] = [];
   #threads = 0;
   #skipped = 0;
   #copied = 0;
@@ -116,6 +120,12 @@ export class Tally {
   notHeld(threadId: string, what: readonly string[]): void {
     if (what.length > 0 && this.#notHeld.length < mostListed)
       this.#notHeld.push({ threadId, what: what.join(", ") });
+  }
+
+  /** @param entries how many entries of the thread's journal lost values */
+  erased(threadId: string, entries = 0): void {
+    if (entries > 0 && this.#erased.length < mostListed)
+      this.#erased.push({ threadId, what: counted(entries) });
   }
 
   /** Notes a thread that both sides have continued, and that was left unchanged. */
@@ -156,6 +166,7 @@ export class Tally {
       writes: this.#writes,
       leftOut: this.#leftOut,
       notHeld: this.#notHeld,
+      erased: this.#erased,
       verified: this.#verified,
       mixedUp: this.#mixedUp,
       diverged: this.#diverged,
@@ -167,7 +178,7 @@ export class Tally {
   /** The report of an interrupted copy that left nothing behind. */
   nothing(): CopyReport {
     const counts = { threads: 0, skipped: 0, checkpoints: 0, writes: 0, leftOut: 0 };
-    const lists = { notHeld: [], mixedUp: [], diverged: [], differences: [] };
+    const lists = { notHeld: [], erased: [], mixedUp: [], diverged: [], differences: [] };
     return { complete: false, ...counts, verified: false, ...lists };
   }
 

@@ -28,5 +28,6 @@ function added(before: ImportedThread, now: ImportedThread): ImportedThread {
     ...now,
     checkpoints: before.checkpoints + now.checkpoints,
     writes: before.writes + now.writes,
+    erased: before.erased + now.erased,
   };
 }

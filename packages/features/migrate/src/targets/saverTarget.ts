@@ -59,7 +59,7 @@ function ownTarget(saver: TierSaver, { close = async () => undefined }: SaverTar
     write: async (thread, { verify }) => {
       const how = { verify, takeLacking: true, brought: () => undefined };
       const done = await importThread(saver, thread, how);
-      const { checkpoints, writes, diverged } = done;
+      const { checkpoints, writes, diverged, erased } = done;
       const skipped = thread.outline.length - checkpoints;
       const calls = (await thread.elsewhere?.())?.get(thread.threadId);
       const differences = [
@@ -68,7 +68,7 @@ function ownTarget(saver: TierSaver, { close = async () => undefined }: SaverTar
         ...(done.unsettled ? ["it was written to while it was read; export it again"] : []),
         ...(await deletedInSource(saver, thread.threadId, calls)).map(({ what }) => what),
       ];
-      return { checkpoints, writes, skipped, leftOut: 0, differences };
+      return { checkpoints, writes, skipped, leftOut: 0, erased, differences };
     },
     finish: async () => undefined,
     close,

@@ -37,6 +37,9 @@ export const copyOutput = z.object({
   notHeld: z
     .array(z.object({ threadId: z.string(), what: z.string() }))
     .describe("What else of a thread the target can't hold: calls, events, tags."),
+  erased: z
+    .array(z.object({ threadId: z.string(), what: z.string() }))
+    .describe("What was erased in the target, as the source had erased it since an earlier copy."),
   verified: z.boolean().describe("The copies were compared with the originals."),
   mixedUp: z
     .array(
@@ -77,16 +80,24 @@ export function planned(plan: NonNullable<CopyResult["plan"]>): CopyResult {
     plan,
     complete: false,
     ...{ threads: 0, skipped: 0, checkpoints: 0, writes: 0, leftOut: 0, verified: false },
-    ...{ notHeld: [], mixedUp: [], diverged: [], differences: [] },
+    ...{ notHeld: [], erased: [], mixedUp: [], diverged: [], differences: [] },
   };
 }
 
 /** A report as an operation's output. */
-export function copied({ notHeld, mixedUp, diverged, differences, ...counts }: CopyReport): CopyResult {
+export function copied({
+  notHeld,
+  erased,
+  mixedUp,
+  diverged,
+  differences,
+  ...counts
+}: CopyReport): CopyResult {
   return {
     dryRun: false,
     ...counts,
     notHeld: notHeld.map(({ threadId, what }) => ({ threadId, what })),
+    erased: erased.map(({ threadId, what }) => ({ threadId, what })),
     mixedUp: mixedUp.map((each) => ({ ...each, channels: [...each.channels] })),
     diverged: [...diverged],
     differences: [...differences],
@@ -146,6 +157,10 @@ export function* renderCopy(done: string, output: z.output<typeof copyOutput>): 
   yield* listed(
     "NOT HELD BY THE TARGET",
     output.notHeld.map(({ threadId, what }) => [threadId, what]),
+  );
+  yield* listed(
+    "ERASED IN THE TARGET, AS IN THE SOURCE",
+    output.erased.map(({ threadId, what }) => [threadId, what]),
   );
   yield* listed(
     "CONTINUED ON BOTH SIDES, LEFT UNCHANGED",

@@ -1,14 +1,10 @@
-import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
-import { layersOf, straysOf } from "@stratigraph/core/internal";
-import {
-  blobClosure,
-  checkpointKey,
-  namedBlobs,
-  type Address,
-  type BlobHash,
-  type BlobInfo,
-} from "@stratigraph/core/tier";
-import { journalNamespace } from "../log/records.ts";
+import { blobClosure, namedBlobs } from "../contract/blobClosure.ts";
+import { StratigraphError } from "../contract/errors.ts";
+import { checkpointKey } from "../contract/keys.ts";
+import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
+import type { Address, BlobHash, BlobInfo, Tier } from "../contract/tier.ts";
+import { layersOf } from "./holding.ts";
+import { straysOf } from "./straysOf.ts";
 
 /** How many attempts to drop blobs there are at most, if the thread is written to meanwhile. */
 const attempts = 20;
@@ -20,7 +16,7 @@ const attempts = 20;
  * @throws StratigraphError "OVERLOADED" if the thread is written to during every attempt
  */
 export async function dropUnneeded(
-  { tier }: Pick<TierSaver, "tier">,
+  { tier }: { readonly tier: Tier },
   threadId: string,
   candidates: ReadonlySet<BlobHash> | "all",
   removed: readonly Address[] | (() => Promise<readonly Address[]>) = [],
@@ -28,7 +24,7 @@ export async function dropUnneeded(
   const isNone = candidates !== "all" && candidates.size === 0;
   if (isNone && removed.length === 0) return;
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const { revision, head } = await tier.peek({ threadId, namespace: journalNamespace });
+    const { revision, head } = await tier.peek({ threadId, namespace: reservedNamespaces.calls });
     const checkpoints = typeof removed === "function" ? await removed() : removed;
     const gone = new Set(checkpoints.map(checkpointKey));
     const infos = new Map((isNone ? [] : await tier.blobs(threadId)).map((info) => [info.hash, info]));
@@ -70,6 +66,6 @@ export async function neededBlobs(
 }
 
 /** Removes a stack's copies of a thread from storages before the one that owns it. The thread is copied again when it is read. */
-export async function dropCopies({ tier }: TierSaver, threadId: string): Promise<void> {
+export async function dropCopies({ tier }: { readonly tier: Tier }, threadId: string): Promise<void> {
   for (const layer of layersOf(tier)) if (layer.role === "hot") await layer.tier.deleteThread(threadId);
 }

@@ -1,15 +1,21 @@
-import type { Tier, TierSaver } from "@stratigraph/core";
-import { layersOf } from "@stratigraph/core/internal";
-import { reservedNamespaces, type Address, type StackLayer } from "@stratigraph/core/tier";
-import { journalNamespace } from "../log/records.ts";
+import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
+import type { Address, Tier } from "../contract/tier.ts";
+import type { StackLayer } from "../contract/tierExtensions.ts";
+import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { dropCopies, dropUnneeded, neededBlobs } from "./dropBlobs.ts";
+import { layersOf } from "./holding.ts";
+
+interface Storage {
+  readonly tier: Tier;
+  readonly coder: CheckpointCoder;
+}
 
 /**
  * Drops what no entry needs any more: values, and stale entries of copies in other storages. The archive comes first, as its entries may
  * need values that the owner's don't.
  * @throws StratigraphError "OVERLOADED"; errors of any storage that has a part of the thread
  */
-export async function dropLeftovers(saver: TierSaver, threadId: string): Promise<void> {
+export async function dropLeftovers(saver: Storage, threadId: string): Promise<void> {
   for (const { role, tier } of await copiesOf(saver, threadId))
     if (role === "cold")
       await dropUnneeded({ tier }, threadId, "all", () => staleEntries(saver, tier, threadId));
@@ -21,7 +27,7 @@ export async function dropLeftovers(saver: TierSaver, threadId: string): Promise
  * Name of a storage that has values which no entry of a thread and no checkpoint needs. Undefined if none has.
  * @throws errors of any storage that has a part of the thread
  */
-export async function leftoversIn(saver: TierSaver, threadId: string): Promise<string | undefined> {
+export async function leftoversIn(saver: Storage, threadId: string): Promise<string | undefined> {
   const { tier } = saver;
   const copies = await copiesOf(saver, threadId);
   // Listed before the entries that need them, so that values written meanwhile count as needed.
@@ -42,7 +48,7 @@ export async function leftoversIn(saver: TierSaver, threadId: string): Promise<s
 }
 
 /** The storages that may have copies of a thread. The archive is left out if nobody began to archive the thread. */
-async function copiesOf({ tier }: TierSaver, threadId: string): Promise<readonly StackLayer[]> {
+async function copiesOf({ tier }: Storage, threadId: string): Promise<readonly StackLayer[]> {
   const copies = layersOf(tier).filter(({ role }) => role !== "warm");
   if (copies.every(({ role }) => role === "hot")) return copies;
   const marks = [reservedNamespaces.life, reservedNamespaces.archived];
@@ -51,7 +57,7 @@ async function copiesOf({ tier }: TierSaver, threadId: string): Promise<readonly
 }
 
 /** Entries of which a copy has more values than the thread itself, or which the thread no longer has. */
-async function staleEntries(saver: TierSaver, copy: Tier, threadId: string): Promise<readonly Address[]> {
+async function staleEntries(saver: Storage, copy: Tier, threadId: string): Promise<readonly Address[]> {
   const stale = new Map<string, { readonly at: Address; readonly values: number }>();
   // The copy is read first: whatever it gets meanwhile, the thread had before.
   for await (const { at, values } of valuesIn(saver, copy, threadId))
@@ -63,11 +69,15 @@ async function staleEntries(saver: TierSaver, copy: Tier, threadId: string): Pro
 
 /** The entries that a tier has of a journal, and how many values are stored with each. */
 async function* valuesIn(
-  { coder }: TierSaver,
+  { coder }: Storage,
   tier: Tier,
   threadId: string,
 ): AsyncGenerator<{ readonly at: Address; readonly values: number }> {
-  for await (const { record } of tier.list({ threadId, namespace: journalNamespace, recordsOnly: true })) {
+  for await (const { record } of tier.list({
+    threadId,
+    namespace: reservedNamespaces.calls,
+    recordsOnly: true,
+  })) {
     const { namespace, checkpointId } = record;
     const { manifest } = await coder.decodeBody(record);
     const values = [...manifest.values()].filter(({ value }) => value !== undefined).length;
