@@ -24,7 +24,7 @@ const LAYERS: Record<string, string[]> = {
   "cli/serving": ["core", "cli/operations"],
   "cli/mcp": ["core", "branch", "journal", "workspace", "cli/operations", "cli/serving", "stratigraph"],
   "cli/inspector": ["core", "cli/mcp", "cli/operations", "cli/serving"],
-  "cli/dev": ["core"],
+  "cli/dev": ["core", "stratigraph"],
   "cli/terminal": [
     "core",
     "cli/dev",

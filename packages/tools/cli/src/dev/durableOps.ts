@@ -1,4 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { StratigraphError } from "@stratigraph/core";
 import type { LoadedApi } from "./langgraphApi.ts";
 import type { ApiRun, BegunRun, Ops } from "./internals.ts";
 import { keepInput } from "./keepInput.ts";
@@ -20,7 +21,21 @@ export function durableOps(
   const ops = new FileSystemOps(file);
   /** Threads whose run was just rolled back. */
   const rolledBack = new Set<string>();
-  around(ops.threads, ["get", "put", "patch"], { before: async (id) => await stored.find(id as string) });
+  around(ops.threads, ["get"], { before: async (id) => await stored.find(id as string) });
+  /** Changes a thread, which no run begins on meanwhile, and stores what was changed. */
+  const changing = async <T>(threadId: string, work: () => Promise<T>): Promise<T> => {
+    await stored.find(threadId);
+    try {
+      return await underWay.changing(threadId, () => stored.changing(threadId, work));
+    } catch (error) {
+      if (StratigraphError.is(error, "NOT_FOUND")) await stored.find(threadId);
+      throw error;
+    }
+  };
+  for (const name of ["put", "patch"] as const) {
+    const plainly = ops.threads[name].bind(ops.threads);
+    ops.threads[name] = async (...args) => await changing(args[0], () => plainly(...args));
+  }
   around(ops.threads.state, ["get", "list"], {
     // Whoever stops a run and looks at once sees what it left.
     before: async (config) => {
@@ -92,7 +107,13 @@ export function durableOps(
     copy: async (...[threadId, auth]: Parameters<Ops["threads"]["copy"]>) => {
       await stored.find(threadId);
       const copied = await plain.threads.copy(threadId, auth);
-      await unawaited.ended(copied.thread_id);
+      try {
+        await unawaited.ended(copied.thread_id);
+        await changing(copied.thread_id, () => Promise.resolve());
+      } catch (error) {
+        await file.with(({ threads }) => delete threads[copied.thread_id]);
+        throw error;
+      }
       return copied;
     },
   });
@@ -173,9 +194,21 @@ export function durableOps(
       return await plain.runs.setStatus(runId, status);
     },
     put: async (...args: Parameters<Ops["runs"]["put"]>) => {
-      const { threadId } = args[3];
-      if (threadId !== undefined) await stored.find(threadId);
-      return await put.apply(ops.runs, args);
+      const [runId, , , { threadId }] = args;
+      const putting = () => put.apply(ops.runs, args);
+      try {
+        if (threadId !== undefined) return await changing(threadId, putting);
+        const done = await putting();
+        await changing(done[0]!.thread_id, () => Promise.resolve());
+        return done;
+      } catch (error) {
+        await file.with(({ runs, threads }) => {
+          const run = runs[runId];
+          delete runs[runId];
+          if (run !== undefined && threadId === undefined) delete threads[run.thread_id];
+        });
+        throw error;
+      }
     },
     delete: async (...args: Parameters<Ops["runs"]["delete"]>) => {
       const [runId] = args;
@@ -189,6 +222,22 @@ export function durableOps(
       return threadId === undefined ? await deleting() : await stored.removing(threadId, deleting);
     },
   });
+  const findOf = async (runId: string, threadId: string | null | undefined): Promise<void> => {
+    const id = threadId ?? file.data.runs[runId]?.thread_id;
+    if (id !== undefined) await stored.find(id);
+  };
+  around(ops.runs, ["get", "delete", "join", "wait"], {
+    before: async (runId, threadId) => await findOf(runId as string, threadId as string | undefined),
+  });
+  around(ops.runs, ["search", "cancel"], {
+    before: async (threadId, runIds) => await findOf((runIds as string[])[0] ?? "", threadId as string),
+  });
+  const { stream } = ops.runs;
+  const join = stream.join.bind(stream);
+  stream.join = async function* (runId, threadId, ...more) {
+    await findOf(runId, threadId);
+    yield* join(runId, threadId, ...more);
+  };
   ops.assistants.delete = async (assistantId, deletesThreads, auth) => {
     if (deletesThreads) await stored.search({ metadata: { assistant_id: assistantId } });
     const threads = Object.values(file.data.threads).filter(
@@ -200,7 +249,7 @@ export function durableOps(
   };
   // What was answered is in the file.
   const after = async () => await file.flush();
-  around(ops.threads, ["put", "patch", "delete", "copy"], { after });
+  around(ops.threads, ["delete"], { after });
   around(ops.assistants, ["put", "patch", "delete", "setLatest"], { after });
   around(ops.runs, ["put", "delete"], { after });
   const truncate = ops.truncate.bind(ops);
@@ -219,13 +268,16 @@ function unsure(threadIds: readonly string[], sure: ReadonlySet<string>): string
 function around(
   of: object,
   names: readonly string[],
-  { before, after }: { before?: (first: unknown) => Promise<unknown>; after?: () => Promise<unknown> },
+  {
+    before,
+    after,
+  }: { before?: (first: unknown, second: unknown) => Promise<unknown>; after?: () => Promise<unknown> },
 ): void {
   const methods = of as Record<string, (...args: unknown[]) => Promise<unknown>>;
   for (const name of names) {
     const method = methods[name]!.bind(of);
     methods[name] = async (...args) => {
-      await before?.(args[0]);
+      await before?.(args[0], args[1]);
       const done = await method(...args);
       await after?.();
       return done;

@@ -40,10 +40,6 @@ export interface OpsData {
   assistants: Record<string, unknown>;
   assistant_versions: unknown[];
   retry_counter: Record<string, number>;
-  /** The threads of which the storage was seen to have checkpoints: if it has none any more, somebody deleted them. Ours. */
-  in_storage: Record<string, true>;
-  /** The revisions of the threads whose last run failed. Ours. */
-  failed_at: Record<string, number>;
 }
 
 /** A run that a worker gets. */
@@ -96,8 +92,8 @@ export interface Ops {
     search(options: ThreadSearch, auth: Auth): AsyncGenerator<{ readonly thread: ApiThread }>;
     count(options: ThreadSearch, auth: Auth): Promise<number>;
     get(threadId: string, auth: Auth): Promise<ApiThread>;
-    put(threadId: string, options: unknown, auth: Auth): Promise<ApiThread>;
-    patch(threadId: string, options: unknown, auth: Auth): Promise<ApiThread>;
+    put: (threadId: string, options: unknown, auth: Auth) => Promise<ApiThread>;
+    patch: (threadId: string, options: unknown, auth: Auth) => Promise<ApiThread>;
     delete(threadId: string, auth: Auth): Promise<unknown>;
     copy(threadId: string, auth: Auth): Promise<ApiThread>;
     setStatus(threadId: string, ended: { readonly exception?: unknown }): Promise<unknown>;
@@ -119,7 +115,7 @@ export interface Ops {
       kwargs: unknown,
       options: { readonly threadId?: string | undefined; readonly ifNotExists?: "create" | "reject" },
       auth: Auth,
-    ): Promise<unknown>;
+    ): Promise<readonly ApiRun[]>;
     delete(runId: string, threadId: string | undefined, auth: Auth): Promise<unknown>;
     setStatus(runId: string, status: string): Promise<unknown>;
     cancel(
@@ -128,7 +124,9 @@ export interface Ops {
       options: { readonly action?: "interrupt" | "rollback" },
       auth: Auth,
     ): Promise<unknown>;
-    readonly threads: Ops["threads"];
+    readonly stream: {
+      join: (runId: string, threadId: string | undefined, ...more: unknown[]) => AsyncGenerator<unknown>;
+    };
   };
   truncate(flags: Readonly<Record<string, boolean | undefined>>): unknown;
 }

@@ -34,7 +34,7 @@ export interface LoadedApi {
   readonly FileSystemOps: new (data: Persistence) => Ops;
   readonly abortRun: (runId: string) => void;
   readonly getGraph: (graphId: string, config: object | undefined, options: object) => Promise<Graph>;
-  readonly serialize: (data: OpsData) => string;
+  readonly serialize: (data: object) => string;
   readonly deserialize: (text: string) => Promise<OpsData>;
   readonly logger: Logger;
 }

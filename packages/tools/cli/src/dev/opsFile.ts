@@ -2,27 +2,33 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { LoadedApi } from "./langgraphApi.ts";
 import type { OpsData, Persistence } from "./internals.ts";
-import { forFile, fromFile } from "./withoutClients.ts";
+import { forFile, fromFile, type OldThreads } from "./withoutClients.ts";
 
 /** How long after a change the file is written, in milliseconds. LangGraph's own waits until nothing was read or written for 3 s. */
 const writeAfterMs = 250;
 
 /**
- * Assistants, runs and what threads are called, in LangGraph's own file. It is written by a rename: LangGraph's own takes a file that was cut off
- * for an empty one. What {@link forFile} leaves out isn't in it.
+ * Assistants and runs, in LangGraph's own file. It is written by a rename: LangGraph's own takes a file that was cut off for an empty one.
+ * Threads, which are in the storage, and what {@link forFile} leaves out, aren't in it.
  */
 export class OpsFile implements Persistence {
   readonly #file: string;
   readonly #api: Pick<LoadedApi, "serialize" | "deserialize" | "logger">;
   readonly #data: OpsData;
+  /** Threads that an earlier version had in the file, and that aren't in the storage yet. */
+  readonly old: OldThreads;
+  /** The threads of runs that were under way when the process was killed. */
+  readonly cutOff: ReadonlySet<string>;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   /** A write that hasn't begun. */
   #next: Promise<void> | undefined;
 
-  private constructor(file: string, data: OpsData, api: LoadedApi) {
+  private constructor(file: string, data: OpsData, old: OldThreads, api: LoadedApi) {
     this.#file = file;
+    this.cutOff = endCutOffRuns(data);
     this.#data = data;
+    this.old = old;
     this.#api = api;
   }
 
@@ -31,22 +37,14 @@ export class OpsFile implements Persistence {
     const file = join(folder, ".langgraph_api", ".langgraphjs_ops.json");
     await mkdir(dirname(file), { recursive: true });
     const stored = await read(file, api);
-    const data: OpsData = {
-      runs: {},
-      threads: {},
-      assistants: {},
-      assistant_versions: [],
-      retry_counter: {},
-      in_storage: {},
-      failed_at: {},
-      ...stored,
-    };
-    endCutOffRuns(data);
+    const { runs = {}, assistants = {}, assistant_versions = [], retry_counter = {} } = stored ?? {};
+    const data: OpsData = { runs, threads: {}, assistants, assistant_versions, retry_counter };
+    const { threads = {}, in_storage = {} } = stored ?? {};
+    const opened = new OpsFile(file, data, { threads, in_storage }, api);
     for (const { run_id, lacks } of fromFile(data))
       api.logger.warn(
         `Run ${run_id} waited for its turn when the process was killed, and fails: ${lacks.join(", ")} of its client isn't in ${file}. Send it again.`,
       );
-    const opened = new OpsFile(file, data, api);
     // Earlier versions left more in the file.
     if (stored !== undefined) await opened.flush();
     return opened;
@@ -94,14 +92,18 @@ export class OpsFile implements Persistence {
   }
 
   async #write(): Promise<void> {
-    const text = this.#api.serialize(forFile(this.#data));
+    const text = this.#api.serialize(forFile(this.#data, this.old));
     const draft = `${this.#file}.${process.pid}`;
-    await writeFile(draft, text);
+    // Settings of assistants are in it.
+    await writeFile(draft, text, { mode: 0o600 });
     await rename(draft, this.#file);
   }
 }
 
-async function read(file: string, { deserialize, logger }: LoadedApi): Promise<OpsData | undefined> {
+async function read(
+  file: string,
+  { deserialize, logger }: LoadedApi,
+): Promise<Partial<OpsData & OldThreads> | undefined> {
   let text: string;
   try {
     text = await readFile(file, "utf8");
@@ -121,11 +123,11 @@ async function read(file: string, { deserialize, logger }: LoadedApi): Promise<O
   }
 }
 
-/** No run is under way in a process that just starts. */
-function endCutOffRuns({ runs, threads }: OpsData): void {
-  for (const run of Object.values(runs)) if (run.status === "running") run.status = "interrupted";
-  for (const thread of Object.values(threads))
-    if (thread.status === "busy" && !isInFlight(runs, thread.thread_id)) thread.status = "error";
+/** No run is under way in a process that just starts. @returns the threads of those that were */
+function endCutOffRuns({ runs }: OpsData): Set<string> {
+  const cutOff = Object.values(runs).filter(({ status }) => status === "running");
+  for (const run of cutOff) run.status = "interrupted";
+  return new Set(cutOff.map(({ thread_id }) => thread_id));
 }
 
 /** Whether a run of a thread is under way, or waits for its turn. */

@@ -70,7 +70,8 @@ export async function startDev({
   const underWay = new RunsUnderWay();
   const file = await OpsFile.open(json.folder, loaded);
   const names = graphs.map(([name]) => name);
-  const stored = new StoredThreads(saver, file, new loaded.FileSystemOps(file), names, loaded.logger);
+  const stored = new StoredThreads(saver, file, new loaded.FileSystemOps(file), names, loaded);
+  await stored.begin();
   useSaver(loaded.checkpointer, saver, unawaited, underWay, (threadId) => stored.isStored(threadId));
   const keepsItems = useOurStore(loaded, saver);
   const ops = durableOps(loaded, file, stored, unawaited, underWay);

@@ -25,17 +25,27 @@ interface StoredRun extends ApiRun {
   lacks?: readonly string[];
 }
 
+/** Threads in a file of an earlier version, and which of them were seen in the storage. */
+export interface OldThreads {
+  readonly threads: Record<string, Pick<ApiThread, "thread_id" | "metadata">>;
+  readonly in_storage: Record<string, true>;
+}
+
 /**
- * What the server's file may hold. Not what clients pass as headers, `configurable` and context, which has keys, nor the values of threads and
- * what they ask: that is in the checkpoints, which may be encrypted. A run that began is never given its input again, and the file, which is
+ * What the server's file may hold. Not what clients pass as headers, `configurable` and context, which has keys, nor what is in the storage, which may be
+ * encrypted: threads. A run that began is never given its input again, and the file, which is
  * written whole, would grow by each image that was ever sent.
  */
-export function forFile(data: OpsData): OpsData {
+export function forFile(
+  data: OpsData,
+  { threads, in_storage }: OldThreads,
+): Omit<OpsData, "threads"> & OldThreads {
   const of = <T>(parts: Record<string, T>, make: (part: T) => T) =>
     Object.fromEntries(Object.entries(parts).map(([id, part]) => [id, make(part)]));
   return {
     ...data,
-    threads: of(data.threads, threadForFile),
+    threads: of(threads, ({ thread_id, metadata }) => ({ thread_id, metadata })),
+    in_storage,
     runs: of(data.runs, (run) => runForFile(run, assistantOf(data, run))),
   };
 }
@@ -70,10 +80,6 @@ export function fromFile(data: OpsData): { readonly run_id: string; readonly lac
 
 function assistantOf({ assistants }: OpsData, { assistant_id }: ApiRun): Configured {
   return (assistants[assistant_id ?? ""] ?? {}) as Configured;
-}
-
-function threadForFile({ values: _values, interrupts: _interrupts, ...thread }: ApiThread): ApiThread {
-  return { ...thread, config: withoutOthers(thread.config as Configured["config"]) };
 }
 
 function runForFile(run: ApiRun, assistant: Configured): ApiRun {

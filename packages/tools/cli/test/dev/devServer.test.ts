@@ -1,13 +1,14 @@
 // long file: one server, which takes a second to load, is asked by all of these tests
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { emptyCheckpoint, MemorySaver as OfficialSaver } from "@langchain/langgraph-checkpoint";
 import { Client } from "@langchain/langgraph-sdk";
 import { MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
+import type { ThreadQuery } from "@stratigraph/core/tier";
 import { readThrough, saverSource } from "@stratigraph/migrate";
 import { TieredSaver } from "@stratigraph/tiered";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -138,7 +139,7 @@ const ownOps = async (name: string) => {
   const api = await findLangGraphApi(project.folder).load();
   const file = await OpsFile.open(folder, api);
   const unawaited = new Unawaited();
-  const stored = new StoredThreads(saver, file, new api.FileSystemOps(file), ["agent"], api.logger);
+  const stored = new StoredThreads(saver, file, new api.FileSystemOps(file), ["agent"], api);
   return { api, file, folder, stored, ops: durableOps(api, file, stored, unawaited, new RunsUnderWay()) };
 };
 /** Begins a run whose first call of a kind waits. */
@@ -354,7 +355,7 @@ test("an assistant is deleted with its threads, also those of an earlier process
   const file = JSON.parse(await readFile(opsFile(), "utf8")) as {
     json: { threads: Record<string, unknown> };
   };
-  delete file.json.threads[thread];
+  expect(file.json.threads).toEqual({});
   await writeFile(opsFile(), JSON.stringify(file));
   await begin();
   await client.assistants.delete(assistant_id, { deleteThreads: true });
@@ -372,7 +373,9 @@ test("a thread that readThrough finds elsewhere is there when somebody asks for 
 });
 
 test("a thread that can't be read doesn't hide the others", async () => {
-  const [good, bad] = [await ran("good"), await ran("bad")];
+  const [good, bad] = [await ran("good"), randomUUID()];
+  const { checkpoint, metadata } = (await saver.getTuple({ configurable: { thread_id: good } }))!;
+  await saver.put({ configurable: { thread_id: bad, checkpoint_ns: "" } }, checkpoint, metadata!);
   await dev.close();
   await rm(opsFile());
   saver.unreadable = bad;
@@ -383,6 +386,80 @@ test("a thread that can't be read doesn't hide the others", async () => {
   expect([listed.includes(good), listed.includes(bad)]).toEqual([true, false]);
   saver.unreadable = undefined;
   expect(await client.threads.search({ ids: [bad] })).toMatchObject([{ thread_id: bad, status: "idle" }]);
+});
+
+test("what one server says of a thread, the next answer of another one says: that it is there, its metadata, its status, its deletion", async () => {
+  const { ops, file } = await ownOps("another");
+  const [never, thread] = [randomUUID(), await ran("one")];
+  await ops.threads.put(never, { metadata: { topic: "another", kept: 1 } }, undefined);
+  const found = async (metadata: Record<string, unknown>) =>
+    (await client.threads.search({ metadata })).map(({ thread_id }) => thread_id);
+  const count = await client.threads.count({ metadata: { topic: "another" } });
+  expect([await found({ topic: "another" }), count]).toEqual([[never], 1]);
+  expect(await client.threads.get(never)).toMatchObject({ status: "idle", metadata: { kept: 1 } });
+  // Each adds a key to what both have seen.
+  await ops.threads.patch(never, { metadata: { by: "other" } }, undefined);
+  await client.threads.update(never, { metadata: { of: "one", kept: 2 } });
+  expect((await ops.threads.get(never, undefined)).metadata).toEqual({
+    topic: "another",
+    kept: 2,
+    by: "other",
+    of: "one",
+  });
+  await ops.threads.patch(thread, { metadata: { topic: "patched" } }, undefined);
+  expect(await found({ topic: "patched" })).toEqual([thread]);
+  // A run names the graph, and asks.
+  await run(never, { said: ["ask"] });
+  expect(await ops.threads.get(never, undefined)).toMatchObject({
+    status: "interrupted",
+    metadata: { graph_id: "agent", kept: 2 },
+  });
+  const copied = await ops.threads.copy(never, undefined);
+  expect(await found({ topic: "another", kept: 2 })).toHaveLength(2);
+  await client.threads.delete(copied.thread_id);
+  await expect(ops.threads.get(copied.thread_id, undefined)).rejects.toThrow("not found");
+  const { thread_id: deleted } = await client.threads.create();
+  expect(await ops.threads.get(deleted, undefined)).toMatchObject({ status: "idle" });
+  await client.threads.delete(deleted);
+  await expect(ops.threads.patch(deleted, { metadata: { a: 1 } }, undefined)).rejects.toThrow("not found");
+  expect(await headOf(deleted)).toBeUndefined();
+  for (const each of [never, thread]) await saver.deleteThread(each);
+  await expect(client.threads.get(never)).rejects.toThrow("404");
+  await file.flush();
+});
+
+test("a run whose thread another process deletes is stopped, and gone with it", async () => {
+  const { thread_id: thread } = await client.threads.create();
+  const { run_id } = await client.runs.create(thread, "agent", { input: { said: ["wait"] } });
+  await waitUntil(
+    "the second node",
+    async () => (await client.threads.getState(thread)).next[0] === "second",
+  );
+  await rm(`${project.go}.aborted`, { force: true });
+  await saver.deleteThread(thread);
+  await expect(client.runs.get(thread, run_id)).rejects.toThrow("404");
+  expect(await listed(thread)).toBe(false);
+  await waitUntil("the abort", () => existsSync(`${project.go}.aborted`));
+  expect(await headOf(thread)).toBeUndefined();
+});
+
+test("what the storage refuses of a thread isn't said of it", async () => {
+  const { thread_id: thread } = await client.threads.create({ metadata: { a: 1 } });
+  const tier = saver.tier as MemoryTier;
+  const append = tier.append.bind(tier);
+  tier.append = () => Promise.reject(new StratigraphError("UNAVAILABLE", "not now"));
+  const [fresh, { runs }] = [randomUUID(), client];
+  try {
+    await expect(client.threads.create({ threadId: fresh })).rejects.toThrow("500");
+    await expect(client.threads.update(thread, { metadata: { a: 2 } })).rejects.toThrow("500");
+    await expect(runs.create(thread, "agent", { input: { said: [] } })).rejects.toThrow("500");
+    await expect(runs.create(null, "agent", { input: { said: [] } })).rejects.toThrow("500");
+  } finally {
+    tier.append = append;
+  }
+  await expect(client.threads.get(fresh)).rejects.toThrow("404");
+  expect(await client.threads.get(thread)).toMatchObject({ status: "idle", metadata: { a: 1 } });
+  expect(await client.runs.list(thread)).toEqual([]);
 });
 
 test("a request can't empty the storage", async () => {
@@ -479,7 +556,7 @@ test("without the server's file, or with one that was cut off, threads are liste
   // Values may be encrypted in the storage.
   const text = await readFile(opsFile(), "utf8");
   expect(text).toContain(thread);
-  expect(JSON.parse(text).json.threads[thread]).not.toHaveProperty("values");
+  expect(JSON.parse(text).json.threads).toEqual({});
   await writeFile(opsFile(), text.slice(0, -100));
   await begin();
 
@@ -509,7 +586,12 @@ test("a run that began counts as begun, whenever the process is killed: its inpu
   const [thread_id, run_id] = [randomUUID(), randomUUID()];
   const before = new Date(0);
   await ops.threads.put(thread_id, {}, undefined);
-  const kwargs = { input: { said: ["large"] }, command: { resume: "yes" }, temporary: false };
+  const kwargs = {
+    input: { said: ["large"] },
+    command: { resume: "yes" },
+    webhook: "https://a/?token=1",
+    temporary: false,
+  };
   const run = { run_id, thread_id, kwargs, created_at: before, updated_at: before };
   file.data.runs[run_id] = { ...run, status: "pending" };
   await file.flush();
@@ -520,7 +602,6 @@ test("a run that began counts as begun, whenever the process is killed: its inpu
     const killed = await OpsFile.open(folder, api);
     expect(killed.data.runs[run_id]).toMatchObject({ status: "interrupted" });
     expect(killed.data.runs[run_id]?.kwargs).toEqual({ temporary: false });
-    expect(killed.data.threads[thread_id]).toBeDefined();
     break;
   }
 });
@@ -554,7 +635,7 @@ test("what clients pass as headers, configurable and context, and what is asked,
 
   const { api, file, folder } = await ownOps("old");
   await file.flush();
-  const old = { ...file.data, threads: {}, runs: {} } as typeof file.data;
+  const old: typeof file.data = { ...file.data, threads: {}, runs: {} };
   const found = (await client.threads.get(thread)) as unknown as (typeof old.threads)[string];
   old.threads[thread] = { ...found, config: secrets, interrupts: { task: [{ value: "May I?" }] } };
   for (const run of await client.runs.list(thread))
@@ -563,7 +644,45 @@ test("what clients pass as headers, configurable and context, and what is asked,
   await writeFile(oldFile, api.serialize(old));
   expect(await readFile(oldFile, "utf8")).toMatch(/secret-key[^]*May I|May I[^]*secret-key/);
   await OpsFile.open(folder, api);
-  expect(await readFile(oldFile, "utf8")).not.toMatch(/secret-|May I/);
+  expect(await readFile(oldFile, "utf8")).not.toMatch(/secret-|May I|"values":/);
+  expect((await stat(oldFile)).mode & 0o777).toBe(0o600);
+});
+
+test("threads of an earlier version's file are in the storage after the start, but for those that were deleted", async () => {
+  const { api, file, folder, stored } = await ownOps("earlier");
+  const [never, deleted, waiting, app] = [randomUUID(), randomUUID(), randomUUID(), await ran("app")];
+  const at = new Date(0);
+  const threads = Object.fromEntries(
+    [never, deleted, waiting].map((thread_id) => [
+      thread_id,
+      { thread_id, metadata: { topic: "old" }, created_at: at, updated_at: at, status: "idle" as const },
+    ]),
+  );
+  const pending = (thread_id: string) => ({
+    run_id: randomUUID(),
+    thread_id,
+    status: "pending",
+    created_at: at,
+    updated_at: at,
+  });
+  const runs = [waiting, deleted, app].map(pending);
+  for (const run of runs) file.data.runs[run.run_id] = run;
+  Object.assign(file.old.threads, threads);
+  file.old.in_storage[deleted] = true;
+  await file.flush();
+  await stored.begin();
+  expect(Object.keys(file.data.threads).sort()).toEqual([waiting, app].sort());
+  expect(Object.keys(file.data.runs)).toEqual([runs[0]!.run_id, runs[2]!.run_id]);
+  expect(await readFile(join(folder, ".langgraph_api/.langgraphjs_ops.json"), "utf8")).not.toContain("old");
+  const found = await client.threads.search({ metadata: { topic: "old" } });
+  expect(found.map(({ thread_id }) => thread_id).sort()).toEqual([never, waiting].sort());
+  // A run that was cut off before it stored anything.
+  Object.assign(file.data.runs[runs[0]!.run_id]!, { status: "running" });
+  await file.flush();
+  const again = await OpsFile.open(folder, api);
+  await new StoredThreads(saver, again, new api.FileSystemOps(again), ["agent"], api).begin();
+  expect(await client.threads.get(waiting)).toMatchObject({ status: "error", metadata: { topic: "old" } });
+  for (const thread of [never, waiting, app]) await saver.deleteThread(thread);
 });
 
 test("a run that waits for its turn when the process is killed has its assistant's settings after it; one that needs more fails", async () => {
@@ -607,11 +726,7 @@ test("a run that waits for its turn when the process is killed has its assistant
 test("what was answered is in the file, however soon the process is killed", async () => {
   const { api, ops, folder } = await ownOps("soon");
   const after = async () => (await OpsFile.open(folder, api)).data;
-  const [thread, other, assistant, run] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
-  await ops.threads.put(thread, {}, undefined);
-  expect((await after()).threads).toHaveProperty(thread);
-  await ops.threads.patch(thread, { metadata: { name: "Ada" } }, undefined);
-  expect((await after()).threads[thread]?.metadata).toMatchObject({ name: "Ada" });
+  const [other, assistant, run] = [randomUUID(), randomUUID(), randomUUID()];
   await ops.assistants.put(assistant, { graph_id: "agent" }, undefined);
   expect((await after()).assistants).toHaveProperty(assistant);
   await ops.assistants.patch(assistant, { name: "Bob" }, undefined);
@@ -620,8 +735,6 @@ test("what was answered is in the file, however soon the process is killed", asy
   expect((await after()).runs).toHaveProperty(run);
   await ops.runs.delete(run, other, undefined);
   expect((await after()).runs).toEqual({});
-  await ops.threads.delete(thread, undefined);
-  expect((await after()).threads).not.toHaveProperty(thread);
   await ops.assistants.delete(assistant, false, undefined);
   expect((await after()).assistants).toEqual({});
 });
@@ -638,7 +751,7 @@ test("a run that began meanwhile isn't shown as interrupted", async () => {
     file.data.threads[thread_id]!.status = "busy";
     return state;
   };
-  await new StoredThreads(saver, file, plain, ["agent"], api.logger).find(thread_id);
+  await new StoredThreads(saver, file, plain, ["agent"], api).find(thread_id);
   expect(file.data.threads[thread_id]).toMatchObject({ status: "busy", metadata: { graph_id: "agent" } });
   await file.flush();
 });
@@ -653,8 +766,7 @@ test("a thread whose archive isn't open is shown as archived, without its old va
     .compile({ checkpointer: stack })
     .invoke({ messages: ["asked"] }, { configurable: { thread_id } });
   await stack.tier.archiveThread!(thread_id, async () => undefined);
-  const threads = (of: TierSaver) =>
-    new StoredThreads(of, file, new api.FileSystemOps(file), ["agent"], api.logger);
+  const threads = (of: TierSaver) => new StoredThreads(of, file, new api.FileSystemOps(file), ["agent"], api);
   const old = { thread_id, created_at: new Date(), updated_at: new Date(), status: "idle" as const };
   for (const known of [undefined, { ...old, metadata: { color: "blue" }, values: { said: ["old"] } }]) {
     if (known !== undefined) file.data.threads[thread_id] = known;
@@ -683,14 +795,21 @@ test("a search learns of as many threads as it shows, page by page, and of no mo
   await stored.search({ status: "idle" });
   expect(known()).toBeGreaterThan(230);
   let pages = 0;
-  const endless = {
-    listThreads: () => {
+  class Endless extends MemoryTier {
+    override async *threads({ limit = 0 }: ThreadQuery) {
       pages += 1;
-      return Promise.resolve({ threads: [], cursor: "more" });
-    },
-  };
+      const one = { threadId: "a", revision: 1, writtenAtMs: 0, evicted: false };
+      yield* Array.from({ length: limit }, () => one);
+    }
+  }
   const { api } = await ownOps("endless");
-  const never = new StoredThreads(endless as never, file, new api.FileSystemOps(file), [], api.logger);
+  const never = new StoredThreads(
+    new TierSaver(new Endless()),
+    file,
+    new api.FileSystemOps(file),
+    ["agent"],
+    api,
+  );
   await never.search({ status: "idle" });
   expect(pages).toBe(10);
   await file.flush();

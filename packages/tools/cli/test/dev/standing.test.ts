@@ -260,7 +260,12 @@ test("with several graphs, a thread of an application is of the one that its run
   await graph.invoke(null, on(unnamed, { graph_id: "other" }));
   await graph.updateState(on(unnamed, { graph_id: "other" }), { said: ["by hand"] }, "head");
   expect(await client.threads.get(unnamed)).toMatchObject({ metadata: { graph_id: "other" } });
-  for (const thread of [unnamed, inConfigurable, inMetadata]) await saver.deleteThread(thread);
+  // One that a client made gets its graph from the application that runs it.
+  const { thread_id: made } = await client.threads.create({ metadata: { by: "client" } });
+  await graph.invoke(input, on(made, { graph_id: "other" }));
+  const metadata = { graph_id: "other", by: "client" };
+  expect(await client.threads.get(made)).toMatchObject({ status: "interrupted", metadata });
+  for (const thread of [unnamed, inConfigurable, inMetadata, made]) await saver.deleteThread(thread);
 });
 
 test("of two questions of a step, the answered one isn't shown any more", async () => {
