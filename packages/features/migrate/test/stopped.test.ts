@@ -113,3 +113,17 @@ test("a run that was stopped before its thread was moved, and reads afterwards, 
   );
   expect(await head(saver)).toBeUndefined();
 });
+
+test("a run that reads while its thread is moved and deleted doesn't bring it back", async () => {
+  const { door, saver, put, signal } = open();
+  await put();
+  const hold = door.hold("read");
+  const reading = saver.getTuple({ configurable: { thread_id: "ada" }, signal });
+  await hold.reached;
+  const report = await moveThreads(saver, new TierSaver(new MemoryTier()), { source: "delete" });
+  expect(report).toMatchObject({ complete: true, threads: 1 });
+  hold.release();
+  await reading;
+  await put();
+  expect(await head(saver)).toBeUndefined();
+});

@@ -38,8 +38,6 @@ export class RunsUnderWay {
   readonly #failedIn = new WeakMap<object, Set<string>>();
   /** By thread, the signals of runs that read it: those that fire between two calls of their run. */
   readonly #signals = remembering<readonly WeakRef<AbortSignal>[]>(remembered);
-  /** Threads that were deleted here. */
-  readonly #deleted = remembering<true>(remembered);
   /** By run, the threads that were deleted since it began. */
   readonly #late = new WeakMap<object, Set<string>>();
   /** By the ids of runs that were deleted here, how many had begun anew when a run began anew under the id; Infinity: none has. */
@@ -72,9 +70,6 @@ export class RunsUnderWay {
   reads<T>(config: RunnableConfig, threadId: string | undefined, read: Promise<T>): Promise<T> {
     const { signal } = threadId === undefined ? {} : config;
     if (threadId === undefined || signal === undefined) return read;
-    // A run that was stopped before it reads began before the deletion.
-    if (!signal.aborted) this.#deleted.delete(threadId);
-    else if (this.#deleted.get(threadId) === true) this.#isLateFor(signal, threadId);
     if (isRoot(config)) this.#failedIn.get(runOf(config) ?? signal)?.delete(threadId);
     this.#began(config, threadId, read);
     const signals = this.#signals.get(threadId) ?? [];
@@ -128,24 +123,14 @@ export class RunsUnderWay {
   }
 
   /**
-   * Notes a deletion of a thread, which begins. A run that has ended already stores nothing from now on: it could read the thread once it is
-   * deleted, and store something before whoever deletes it is answered. If the deletion fails, nobody knows whether the thread is there.
+   * Notes the deletion of a thread: the runs under way began before. One that was stopped and reads afterwards is refused by the tier, as it
+   * counts as never having read the thread.
    */
-  deletes(threadId: string): void {
-    this.#deletedFor(threadId, (config) => this.hasEnded(config, threadId));
-  }
-
-  /** Notes the deletion of a thread, which has ended. */
   deleted(threadId: string): void {
-    this.#deletedFor(threadId, () => true);
-  }
-
-  #deletedFor(threadId: string, isLate: (config: RunnableConfig) => boolean): void {
-    this.#deleted.set(threadId, true);
-    const running = [...(this.#calls.get(threadId) ?? [])].map(({ config }) => config);
-    const signals = (this.#signals.get(threadId) ?? []).flatMap((ref) => ref.deref() ?? []);
-    for (const config of [...running, ...signals.map((signal): RunnableConfig => ({ signal }))])
-      if (isLate(config)) this.#isLateFor(runIn(config), threadId);
+    for (const ref of this.#signals.get(threadId) ?? []) {
+      const run = ref.deref();
+      if (run !== undefined) this.#late.set(run, (this.#late.get(run) ?? new Set()).add(threadId));
+    }
   }
 
   /**
@@ -191,11 +176,6 @@ export class RunsUnderWay {
     const of = runOf(config) ?? signal;
     if (isRoot(config)) this.#firstReads.set(of, this.#begunAnew);
     this.#firstReads.set(signal, this.#firstReads.get(of) ?? this.#begunAnew);
-  }
-
-  #isLateFor(run: object, threadId: string): void {
-    const late = this.#late.get(run) ?? new Set();
-    this.#late.set(run, late.add(threadId));
   }
 
   #began(config: RunnableConfig, threadId: string, ends: Promise<unknown>, runId?: string): void {

@@ -553,7 +553,6 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   async #delete(threadId: string): Promise<void> {
-    this.#runs.deletes(threadId);
     await this.tier.deleteThread(threadId);
     this.#runs.deleted(threadId);
     this.#known.forget(threadId);
@@ -917,6 +916,9 @@ export class TierSaver extends BaseCheckpointSaver {
       this.#rights.handedOut(config, at, undefined, undefined);
       // The thread was deleted or never existed, so it has no tags. A run reads the root namespace before it writes anything.
       if (at.namespace === "") this.#tags.forget(at.threadId);
+      // A run that was stopped before it read began before the deletion, if there was one, whoever deleted the thread.
+      if (at.namespace === "" && config.signal?.aborted === true)
+        this.#known.caughtUp(config, at.threadId, 0);
       return undefined;
     }
     // Unlike a read, a listing also finds a checkpoint that lacks blobs. Decoding it names what is missing.

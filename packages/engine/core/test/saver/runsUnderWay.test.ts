@@ -240,6 +240,38 @@ test.each(["before it reads", "once it has read"])(
   },
 );
 
+test("a run that was stopped stores nothing in a thread that another process has deleted before it read", async () => {
+  for (const isThere of [true, false]) {
+    const { saver, tier } = open();
+    const other = new TierSaver(new FaultyTier(tier));
+    if (isThere) await runOn(other).put();
+    const run = runOn(saver);
+    run.stop();
+    await other.deleteThread("t");
+    await run.read();
+    await run.put();
+    expect(await headOf(tier)).toBeUndefined();
+    // Nobody deleted the thread that it begins now.
+    const next = runOn(other);
+    await next.read();
+    const begun = await next.put();
+    const late = runOn(saver);
+    late.stop();
+    expect(await late.read()).toBe(begun);
+    const last = await late.put(begun);
+    expect(await headOf(tier)).toBe(last);
+  }
+});
+
+test("a run that was stopped before it read stores its input in a thread that nobody deleted", async () => {
+  const { saver, tier } = open();
+  const run = runOn(saver);
+  run.stop();
+  await run.read();
+  const input = await run.put();
+  expect(await headOf(tier)).toBe(input);
+});
+
 test("a thread whose runs have ended is read without waiting, and so is that of a run under way", async () => {
   const { door, saver } = open();
   const runs = RunsUnderWay.of(door);
