@@ -7,7 +7,7 @@ export const tieredMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a warm tier that was lost and is empty now deletes the archive of every thread",
     file: "packages/engine/tiered/src/dueDeletions.ts",
-    find: "      if (owner.revision === 0) continue;\n",
+    find: "    if (owner.revision === 0) return undefined;\n",
     replace: "",
     tests: ["test/simulation/archive.test.ts"],
   },

@@ -8,6 +8,7 @@ export {
   checkSearchOptions,
 } from "./items/checkedOperations.ts";
 export type { ItemCoder, ItemValue } from "./items/itemCoder.ts";
+export { threadNamedBy } from "./contract/threadNamedBy.ts";
 export { noteStatusTask } from "./maintenance/noteStatus.ts";
 export { outcomeLetters, statusLetters, statusOfLetter } from "./contract/statusLetters.ts";
 export {

@@ -156,6 +156,19 @@ function refuseKey(
   onDamaged(error);
 }
 
+/** As {@link refuseKey}, of a tombstone. Nothing of its thread is here to be restored. */
+function refuseMark(key: Uint8Array, onDamaged: TombstoneQuery["onDamaged"]): void {
+  const error = new StratigraphError(
+    "CORRUPT",
+    `The mark of a deleted thread can't be read: ${new UnknownKey(key).message}. Its stored bytes were damaged. Maintenance removes it a week ` +
+      `after the deletion. If the thread was archived, its copy stays in the archive: if you know its id, delete it there alone ` +
+      `(stratigraph delete THREAD --url URL_OF_THE_ARCHIVE).`,
+    {},
+  );
+  if (onDamaged === undefined) throw error;
+  onDamaged(error);
+}
+
 /** The id that a column's key stands for. @throws StratigraphError "CORRUPT" */
 function keyed(keys: KeyReader, key: Uint8Array, column: string, threadId: string): string {
   if (!keys.knows(key))
@@ -681,19 +694,15 @@ export class PostgresTier
     }));
   }
 
-  async *tombstones({ deletedFromMs = 0, after }: TombstoneQuery): AsyncGenerator<Tombstone> {
-    let last = after;
+  async *tombstones({ deletedFromMs = 0, after, onDamaged }: TombstoneQuery): AsyncGenerator<Tombstone> {
+    let [lastMs, lastKey] = [after?.deletedAtMs ?? null, maybeKey(after?.threadId)];
     for (;;) {
-      const rows = await this.#run(this.#sql.tombstones, [
-        deletedFromMs,
-        last?.deletedAtMs ?? null,
-        maybeKey(last?.threadId),
-        threadsPerPage,
-      ]);
+      const rows = await this.#run(this.#sql.tombstones, [deletedFromMs, lastMs, lastKey, threadsPerPage]);
       const keys = new KeyReader();
       for (const row of rows) {
-        last = { threadId: threadIdOf(row, keys), deletedAtMs: Number(row["deleted_ms"]) };
-        yield last;
+        [lastMs, lastKey] = [Number(row["deleted_ms"]), Buffer.from(row["key"] as Uint8Array)];
+        if (namesThread(row, keys)) yield { threadId: threadIdOf(row, keys), deletedAtMs: lastMs };
+        else refuseMark(lastKey, onDamaged);
       }
       if (rows.length < threadsPerPage) return;
     }

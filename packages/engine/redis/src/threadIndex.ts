@@ -36,7 +36,11 @@ export interface IndexedThread {
 }
 
 /** A thread's state and tags; "headless" if it has no checkpoint. */
-type Looked = { readonly info: ThreadInfo; readonly tags: ReadonlySet<string> } | "gone" | "headless";
+type Looked =
+  | { readonly info: ThreadInfo; readonly tags: ReadonlySet<string> }
+  | "gone"
+  | "headless"
+  | "damaged";
 
 /**
  * Which threads there are, and which threads each run wrote to. In a cluster these keys are in other slots than the threads, so no
@@ -261,6 +265,8 @@ export class ThreadIndex {
 
   /** Corrects the index of open threads by what was found of one of them. */
   async #settle({ threadId }: IndexedThread, found: Looked, isWhole: boolean): Promise<void> {
+    // Nobody knows how it stands: it stays where it is, so that the next listing tells of it, too.
+    if (found === "damaged") return;
     if (isWhole && !isOpen(found)) await this.#leave(threadId);
     if (!isWhole && isOpen(found)) await this.#enter(threadId, found.info.writtenAtMs);
   }
@@ -318,7 +324,7 @@ export class ThreadIndex {
     }
   }
 
-  /** Like `#look`, but reports a damaged thread to `onDamaged`, if there is one, and returns "headless" for it. */
+  /** Like `#look`, but reports a damaged thread to `onDamaged`, if there is one. */
   async #lookOrTell(threadId: string, query: ThreadQuery): Promise<Looked> {
     try {
       return await this.#look(threadId, query);
@@ -326,7 +332,7 @@ export class ThreadIndex {
       const error = ofThread(threadId, caught);
       if (query.onDamaged === undefined || !StratigraphError.is(error, "CORRUPT")) throw error;
       query.onDamaged(error);
-      return "headless";
+      return "damaged";
     }
   }
 

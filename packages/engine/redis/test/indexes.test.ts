@@ -1,3 +1,4 @@
+// long file: all stories of the indexes share one set-up
 import { statusTerms } from "@stratigraph/core/internal";
 import type { ThreadTag } from "@stratigraph/core/tier";
 import { Redis } from "ioredis";
@@ -222,6 +223,22 @@ test("a copy of which a part was evicted before it was there whole is made again
 });
 
 describe("of open threads", () => {
+  test("a damaged thread among them is told, and the others are listed", async () => {
+    for (const threadId of ["a", "damaged", "z"]) await other.append(put(threadId, "c1"));
+    const listed = async (told: Error[]): Promise<string[]> => {
+      const found: string[] = [];
+      const query = { status: "unknown", onDamaged: (error: Error) => void told.push(error) } as const;
+      for await (const { threadId } of other.threads(query)) found.push(threadId);
+      return found.toSorted();
+    };
+    // The first listing makes the index whole, so that the others read it.
+    expect(await listed([])).toEqual(["a", "damaged", "z"]);
+    await client.hset(`${prefix}t:{damaged}`, "id", "another");
+    const told: Error[] = [];
+    expect(await listed(told)).toEqual(["a", "z"]);
+    expect(told).toMatchObject([{ code: "CORRUPT", data: { threadId: "damaged" } }]);
+  });
+
   const open = async (threadId: string) => await client.zscore(`${prefix}open`, threadId);
   /** A process that dies once the server has run its script. */
   const dying = () => {

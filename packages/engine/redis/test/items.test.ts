@@ -162,6 +162,22 @@ test("items whose time has passed are removed by a sweep, those of workspaces to
   expect(await client.zcard(keys.space("w")[1]!)).toBe(0);
 });
 
+test("a sweep goes on past damaged spaces, and tells of one", async () => {
+  const own = fresh();
+  const tier = redis({ client, prefix: own });
+  const change = { namespace: ["a"], key: "k", value: body(1), ttlMs: 1 };
+  await tier.items.change([change]);
+  for (const name of ["damaged", "whole"])
+    await tier.workspaces.commit(name, [{ id: "a".repeat(32), checks: [], changes: [change] }]);
+  await expect
+    .poll(() => tier.items.read([{ namespace: ["", "whole", "a"], key: "k" }]), { timeout: 20_000 })
+    .toEqual([undefined]);
+  const keys = new KeyNames(own);
+  for (const name of [undefined, "damaged"]) await client.del(keys.space(name)[1]!);
+  await expect(tier.sweep(0)).rejects.toMatchObject({ code: "CORRUPT" });
+  expect(await client.zcard(keys.space("whole")[1]!)).toBe(0);
+});
+
 test("a read lets an item stay only once a tenth of its time has passed, in the call that reads it", async () => {
   const own = fresh();
   const saver = new RedisSaver({ client, prefix: own });

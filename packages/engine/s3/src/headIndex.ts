@@ -104,17 +104,15 @@ export class HeadIndex {
     const found = await this.#store.get(listed.key);
     if (found === undefined || found === "unchanged")
       return { version: listed.version, info: undefined, tags: new Set() };
+    const ofPrefix = threadOfPrefix(listed.key.slice(0, listed.key.lastIndexOf("/")));
+    const at = ofPrefix === undefined ? {} : { threadId: ofPrefix };
     const { head } = await decodeHead(found.bytes).catch((error: unknown) => {
-      throw corruptThread({}, new DamagedObject(listed.key, error));
+      throw corruptThread(at, new DamagedObject(listed.key, error));
     });
     const { threadId, revision, evicted, heads, tags = [] } = head;
     if (headKey(threadId) !== listed.key) {
-      const ofPrefix = threadOfPrefix(listed.key.slice(0, listed.key.lastIndexOf("/")));
       const why = new RangeError(`it belongs to thread ${JSON.stringify(threadId)}`);
-      throw corruptThread(
-        ofPrefix === undefined ? {} : { threadId: ofPrefix },
-        new DamagedObject(listed.key, why),
-      );
+      throw corruptThread(at, new DamagedObject(listed.key, why));
     }
     const info =
       heads.size === 0

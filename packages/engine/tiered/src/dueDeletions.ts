@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Tier } from "@stratigraph/core";
+import { StratigraphError, type ThreadInfo, type Tier } from "@stratigraph/core";
 import { isArchiveSource, keepsLeases, trace } from "@stratigraph/core/internal";
 import type { ArchiveSource, ThreadQuery } from "@stratigraph/core/tier";
 import { archivedMark } from "./archivedMark.ts";
@@ -50,7 +50,7 @@ export class DueDeletions {
     this.#mustRepeat = true;
   }
 
-  /** @param onDamaged called for each thread of the archive that is left out, because what names it is damaged */
+  /** @param onDamaged called for each thread that is left out, because what names it, or tells whose its copy is, is damaged */
   async *threads(onDamaged: (error: Error) => void): AsyncGenerator<DueDeletion> {
     this.#mustRepeat = false;
     this.#onDamaged = onDamaged;
@@ -64,18 +64,35 @@ export class DueDeletions {
   /** Asks the archive once for each deleted thread. */
   async *#byTombstones(warm: ArchiveSource): AsyncGenerator<DueDeletion> {
     let newestMs = 0;
-    for await (const { threadId, deletedAtMs } of warm.tombstones({ deletedFromMs: this.#deletedFromMs })) {
-      const archived = await this.#cold.peek({ threadId, namespace: "" });
+    const query = { deletedFromMs: this.#deletedFromMs, onDamaged: this.#onDamaged };
+    for await (const { threadId, deletedAtMs } of warm.tombstones(query)) {
+      const isLeft = await this.#orTold(() => this.#isLeft(threadId));
       newestMs = deletedAtMs;
-      if (archived.revision === 0) continue;
-      // A copy that an archiver didn't complete has only the head of its life.
-      const { head: life } = await this.#cold.peek({ threadId, namespace: lifeOf });
-      const isThere = archived.head !== undefined || life !== undefined;
-      if (isThere && this.#orLeft(threadId, await mayHaveGiven(this.#warm, life)))
-        yield { why: "deleted", threadId };
+      if (isLeft === true) yield { why: "deleted", threadId };
     }
     // Begin the next search a little earlier, because transactions don't always end in the order in which they began.
     if (!this.#mustRepeat) this.#deletedFromMs = Math.max(this.#deletedFromMs, newestMs - overlapMs);
+  }
+
+  /** Whether the archive has anything of a deleted thread. */
+  async #isLeft(threadId: string): Promise<boolean> {
+    const archived = await this.#cold.peek({ threadId, namespace: "" });
+    if (archived.revision === 0) return false;
+    // A copy that an archiver didn't complete has only the head of its life.
+    const { head: life } = await this.#cold.peek({ threadId, namespace: lifeOf });
+    const isThere = archived.head !== undefined || life !== undefined;
+    return isThere && this.#orLeft(threadId, await mayHaveGiven(this.#warm, life));
+  }
+
+  /** What a look at one thread finds. If damage keeps it from being looked at, that is told, and the next one is looked at. */
+  async #orTold<T>(look: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await look();
+    } catch (error) {
+      if (!StratigraphError.is(error, "CORRUPT")) throw error;
+      this.#onDamaged?.(error);
+      return undefined;
+    }
   }
 
   /** Whether the archive must be searched again (`lookThroughMs`). Makes one small query to the warm tier. */
@@ -97,24 +114,28 @@ export class DueDeletions {
 
   /** Asks the warm tier about each archived thread. That is costly, but needed each time if the warm tier can't list tombstones. */
   async *#byArchive(): AsyncGenerator<DueDeletion> {
-    for await (const { threadId, head } of this.#cold.threads({ onDamaged: this.#onDamaged })) {
-      // Ask the archive first: the warm tier has a life before the archive has it, and until the thread is deleted.
-      const copy = await this.#cold.peek({ threadId, namespace: lifeOf });
-      const owner = await this.#warm.peek({ threadId, namespace: "" });
-      // Revision 0 means that the warm tier has never had the thread. Its database may be new or lost, so keep the archive.
-      if (owner.revision === 0) continue;
-      if (!this.#orLeft(threadId, await mayHaveGiven(this.#warm, copy.head))) continue;
-      if (owner.head === undefined && (head ?? copy.head) !== undefined) {
-        // A deletion removes the mark, too: a thread that has it, and no head, has lost its head.
-        const { head: mark } = await this.#warm.peek({ threadId, namespace: archivedMark });
-        if (mark === undefined) yield { why: "deleted", threadId };
-      } else if (
-        owner.head !== undefined &&
-        copy.head !== undefined &&
-        (await this.#isOver(threadId, copy.head))
-      )
-        yield { why: "deleted", threadId, leftAt: copy.revision };
+    for await (const thread of this.#cold.threads({ onDamaged: this.#onDamaged })) {
+      const due = await this.#orTold(() => this.#dueOf(thread));
+      if (due !== undefined) yield due;
     }
+  }
+
+  /** Asks the warm tier about an archived thread. */
+  async #dueOf({ threadId, head }: ThreadInfo): Promise<DueDeletion | undefined> {
+    // Ask the archive first: the warm tier has a life before the archive has it, and until the thread is deleted.
+    const copy = await this.#cold.peek({ threadId, namespace: lifeOf });
+    const owner = await this.#warm.peek({ threadId, namespace: "" });
+    // Revision 0 means that the warm tier has never had the thread. Its database may be new or lost, so keep the archive.
+    if (owner.revision === 0) return undefined;
+    if (!this.#orLeft(threadId, await mayHaveGiven(this.#warm, copy.head))) return undefined;
+    if (owner.head === undefined && (head ?? copy.head) !== undefined) {
+      // A deletion removes the mark, too: a thread that has it, and no head, has lost its head.
+      const { head: mark } = await this.#warm.peek({ threadId, namespace: archivedMark });
+      return mark === undefined ? { why: "deleted", threadId } : undefined;
+    }
+    const isOver =
+      owner.head !== undefined && copy.head !== undefined && (await this.#isOver(threadId, copy.head));
+    return isOver ? { why: "deleted", threadId, leftAt: copy.revision } : undefined;
   }
 
   /** Whether a life that the archive has is over, because the thread was deleted and has begun anew. */
@@ -139,7 +160,8 @@ export class DueDeletions {
     const { whose, life } = await whoseCopy(this.#warm, this.#cold, threadId, head);
     if (whose !== "other") return true;
     const mark = await this.#warm.peek({ threadId, namespace: archivedMark });
-    return mark.head === undefined && (await hasGiven(this.#warm, life)) === true;
+    const isOurs = mark.head === undefined && (await hasGiven(this.#warm, life)) === true;
+    return this.#orLeft(threadId, isOurs);
   }
 
   /** Lists the archive. That is costly, so it is done at most a hundred times within `deleteArchivedAfter`. */
@@ -151,7 +173,7 @@ export class DueDeletions {
       writtenBeforeMs: now - this.#deleteArchivedAfterMs,
       onDamaged: this.#onDamaged,
     }))
-      if (this.#orLeft(threadId, await this.#mayExpire(threadId))) yield { why: "expired", threadId };
+      if ((await this.#orTold(() => this.#mayExpire(threadId))) === true) yield { why: "expired", threadId };
     if (!this.#mustRepeat) this.#expiryLookedAtMs = now;
   }
 }

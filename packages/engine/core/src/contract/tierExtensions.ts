@@ -364,6 +364,8 @@ export interface TombstoneQuery {
   readonly deletedFromMs?: number | undefined;
   /** Go on after this one (exclusive), as yielded by an earlier call. */
   readonly after?: Tombstone | undefined;
+  /** As {@link ThreadQuery.onDamaged}: called for each one that is left out because the data that names its thread is damaged. */
+  readonly onDamaged?: ((error: Error) => void) | undefined;
 }
 
 /** Fast path for archiving the threads of a tier: saves a question per archived thread, or per archived checkpoint. */

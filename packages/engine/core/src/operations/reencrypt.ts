@@ -1,3 +1,5 @@
+// long file: the walk over threads and items, and what is done with each, are best read together
+import { threadNamedBy } from "../contract/threadNamedBy.ts";
 import { checkedIds } from "../saver/arguments.ts";
 import { refusePart } from "./archivedElsewhere.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
@@ -112,18 +114,18 @@ export async function reencrypt(
   const counts: Counts = { records: 0, writes: 0, blobs: 0, items: 0, dropped: 0, unlisted: 0 };
   const failed: { threadId?: string; error: StratigraphError }[] = [];
   let [threads, failures] = [0, 0];
-  const note = (failure: (typeof failed)[number]): void => {
+  const note = (error: unknown, threadId = threadNamedBy(error)): void => {
+    if (!isOfOne(error)) throw error;
     failures += 1;
-    if (failed.length < mostTold) failed.push(failure);
+    if (failed.length < mostTold) failed.push(threadId === undefined ? { error } : { threadId, error });
   };
-  for await (const { owner, threadId, next } of work(owners, only, from)) {
+  for await (const { owner, threadId, next } of work(owners, only, from, note)) {
     threads += 1;
     try {
       await reencryptThread(owners[owner]!, envelope, threadId, counts);
       await refusePart(tier, { threadId });
     } catch (error) {
-      if (!isOfOne(error)) throw error;
-      note({ threadId, error });
+      note(error, threadId);
     }
     if (threads === limit) return { threads, ...counts, failed, failures, cursor: encodeCursor(next) };
   }
@@ -132,7 +134,7 @@ export async function reencrypt(
     ? []
     : reencryptItems(keeper, envelope, from.items, isOfOne)) {
     counts.items += page.items;
-    for (const error of page.failed) note({ error });
+    for (const error of page.failed) note(error);
     const next = { owner: owners.length, items: page.next };
     if ((steps += 1) === limit && page.next !== undefined)
       return { threads, ...counts, failed, failures, cursor: encodeCursor(next) };
@@ -171,11 +173,12 @@ async function* work(
   owners: readonly Replacing[],
   only: readonly string[] | undefined,
   from: Cursor,
+  onDamaged: (error: Error) => void,
 ): AsyncGenerator<{ owner: number; threadId: string; next: Cursor }> {
   for (let owner = from.owner; owner < owners.length; owner += 1) {
     const begin: Cursor = owner === from.owner ? from : { owner };
     if (only === undefined) {
-      for await (const info of owners[owner]!.threads({ after: begin.after }))
+      for await (const info of owners[owner]!.threads({ after: begin.after, onDamaged }))
         yield { owner, threadId: info.threadId, next: { owner, after: info } };
       continue;
     }

@@ -1,3 +1,4 @@
+import { StratigraphError } from "@stratigraph/core";
 import { remembering } from "@stratigraph/core/internal";
 import type { Connection } from "../connection.ts";
 import type { KeyNames } from "../keyNames.ts";
@@ -68,13 +69,23 @@ export class Spaces {
     return await this.page(undefined, Infinity);
   }
 
-  /** Removes expired items: at most 500 of the store, and of each of the next 200 workspaces. */
+  /**
+   * Removes expired items: at most 500 of the store, and of each of the next 200 workspaces.
+   * @throws after that, the first error of one that is damaged
+   */
   async sweep(): Promise<number> {
     const names = await this.page(this.#sweptUpTo, pageSize);
     this.#sweptUpTo = names.length < pageSize ? "" : names.at(-1)!;
     let swept = 0;
+    let damaged: unknown;
     for (const workspace of [undefined, ...names])
-      swept += Number(await this.of(workspace).run("sweepItems", []));
+      try {
+        swept += Number(await this.of(workspace).run("sweepItems", []));
+      } catch (error) {
+        if (!StratigraphError.is(error, "CORRUPT")) throw error;
+        damaged ??= error;
+      }
+    if (damaged !== undefined) throw damaged;
     return swept;
   }
 

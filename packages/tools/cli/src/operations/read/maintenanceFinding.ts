@@ -17,7 +17,7 @@ export async function maintenanceFinding(tier: Tier, now: number): Promise<Check
   };
   const owner = isStacked(tier) ? tier.layers.find(({ role }) => role === "warm")?.tier : tier;
   if (owner === undefined || !isArchiveSource(owner)) return unknown;
-  for await (const { deletedAtMs } of owner.tombstones({})) {
+  for await (const { deletedAtMs } of owner.tombstones({ onDamaged: () => undefined })) {
     const overdueMs = now - deletedAtMs - tombstoneMs;
     // Maintenance sweeps once an hour, a limited number of things at a time: so a day is no delay.
     if (overdueMs < dayMs) break;

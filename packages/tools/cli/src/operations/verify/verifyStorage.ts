@@ -6,6 +6,7 @@ import {
   findsLeftovers,
   isArchiveSource,
   isThreadInfo,
+  threadNamedBy,
 } from "@stratigraph/core/internal";
 import type { Context } from "../table/context.ts";
 import { allPlaces, storageOf, type Place, type Storage } from "./places.ts";
@@ -248,16 +249,10 @@ async function* idsIn(
 ): AsyncGenerator<string> {
   if (place === main) {
     if (isArchiveSource(place.tier))
-      for await (const { threadId } of place.tier.tombstones({})) yield threadId;
+      for await (const { threadId } of place.tier.tombstones({ onDamaged })) yield threadId;
     return;
   }
   for await (const { threadId } of place.tier.threads({ onDamaged })) yield threadId;
-}
-
-/** The thread that an error names; undefined if it names none. */
-function threadNamedBy(error: Error): string | undefined {
-  const threadId = StratigraphError.is(error) ? error.data["threadId"] : undefined;
-  return typeof threadId === "string" ? threadId : undefined;
 }
 
 /** A place in a list of threads right before an instant: no id sorts before the empty one. */
