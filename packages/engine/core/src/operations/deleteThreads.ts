@@ -1,6 +1,9 @@
 import { checkedIds } from "../saver/arguments.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
-import { InvalidOptionError } from "../contract/errors.ts";
+import { InvalidOptionError, StratigraphError } from "../contract/errors.ts";
+import { tagKey } from "../contract/tagKey.ts";
+import { threadNamedBy } from "../contract/threadNamedBy.ts";
+import { tagsThreads } from "../contract/tierExtensions.ts";
 import { isArchivedElsewhere } from "./archivedElsewhere.ts";
 import { Storages, type FoundHolding, type Holding } from "./holding.ts";
 import type { Tags, ThreadTags } from "../saver/threadTags.ts";
@@ -22,6 +25,7 @@ export interface DeleteThreadsOptions {
 
 /** A thread that was deleted, and whether it is gone. */
 export interface DeletedThread {
+  /** Empty if it is damaged so that its id isn't known: it wasn't deleted, and the reason tells where it is. */
   readonly threadId: string;
   /** What each storage held of it before. */
   readonly found: readonly Holding[];
@@ -103,7 +107,7 @@ export async function deleteThreads(
   const deletion = new Deletion(tier, options, deleteThread);
   // Repeated until a whole pass finds nothing to do, because threads may be tagged, or written to again, meanwhile.
   let isDone: boolean;
-  do isDone = await deletion.pass(selected(tier, selection, deletion.outcomes));
+  do isDone = await deletion.pass(selected(tier, selection, deletion));
   while (!isDone);
   const report = deletion.report();
   if (source === undefined) return report;
@@ -159,6 +163,14 @@ class Deletion {
     return isDone;
   }
 
+  /** Notes a thread that isn't deleted, as damage hides whether it carries the tags. @param threadId empty in the report if it is hidden, too */
+  async leaves(threadId: string | undefined, error: Error): Promise<void> {
+    const found = threadId === undefined ? [] : (await this.#storages.holdings(threadId)).map(told);
+    const reason = `It may carry the tags, and wasn't deleted: ${messageOf(error)}`;
+    const key = threadId ?? error.message;
+    this.outcomes.set(key, { threadId: threadId ?? "", found, verified: false, reason });
+  }
+
   report(): DeletionReport {
     const threads = [...this.outcomes.values()];
     const isGone = threads.every(({ verified }) => verified);
@@ -204,15 +216,35 @@ const archiveMayHaveIt =
 async function* selected(
   tier: Tier,
   selection: CheckedSelection,
-  outcomes: ReadonlyMap<string, DeletedThread>,
+  deletion: Pick<Deletion, "outcomes" | "leaves">,
 ): AsyncGenerator<string> {
   if ("forms" in selection) {
-    for (const tags of selection.forms)
-      for await (const { threadId } of tier.threads({ tags })) yield threadId;
+    for (const tags of selection.forms) {
+      const damaged: Error[] = [];
+      const onDamaged = (error: Error): void => void damaged.push(error);
+      for await (const { threadId } of tier.threads({ tags, onDamaged })) yield threadId;
+      // A deletion reads nothing of a thread, so a damaged one is deleted, too, if it is known to carry the tags.
+      for (const error of damaged) {
+        const threadId = threadNamedBy(error);
+        if (threadId !== undefined && (await carries(tier, threadId, tags))) yield threadId;
+        else await deletion.leaves(threadId, error);
+      }
+    }
     return;
   }
   for (const threadId of new Set(selection.threadIds))
-    if (outcomes.get(threadId)?.verified !== true) yield threadId;
+    if (deletion.outcomes.get(threadId)?.verified !== true) yield threadId;
+}
+
+/** Whether a damaged thread is known to carry all of these tags. */
+async function carries(tier: Tier, threadId: string, tags: readonly ThreadTag[]): Promise<boolean> {
+  try {
+    const carried = tagsThreads(tier) ? new Set((await tier.threadTags(threadId)).map(tagKey)) : undefined;
+    return tags.every((tag) => carried?.has(tagKey(tag)) === true);
+  } catch (error) {
+    if (StratigraphError.is(error, "CORRUPT")) return false;
+    throw error;
+  }
 }
 
 async function* batchesOf(ids: AsyncIterable<string>): AsyncGenerator<string[]> {

@@ -170,6 +170,7 @@ class Deletion {
   /** Repeated until no thread carries the tags: threads may be tagged while it runs. */
   async #byTag(): Promise<Walked<Item>> {
     const items: Item[] = [];
+    const told = new Set<string>();
     const tag = tagsOf(this.#input.tag);
     const { dryRun } = this.#input;
     const limit = dryRun ? mostListed : batch;
@@ -177,6 +178,10 @@ class Deletion {
       const options: Complete<DeleteThreadsOptions> = { dryRun, limit };
       const report = await this.#saver.deleteThreads({ tag }, options);
       for (const thread of report.threads) {
+        // Each report tells again of those that can't be deleted.
+        const key = JSON.stringify([thread.threadId, thread.reason]);
+        if (!thread.verified && told.has(key)) continue;
+        told.add(key);
         const found = this.#count(thread, report);
         if (items.length < mostListed) items.push(found);
       }
