@@ -479,4 +479,14 @@ export const s3Mutants: readonly Mutant[] = [
     tests: ["packages/engine/s3/test/fileLock.test.ts"],
     name: "leaves the lock",
   },
+  {
+    id: "s3p1",
+    kind: "guard",
+    what: "a deletion takes the packs of the thread that begins anew",
+    file: "packages/engine/s3/src/packTier.ts",
+    find: 'if (result === "unknown" && headless === undefined) return { result };',
+    replace: "headless ??= undefined;",
+    tests: ["packages/engine/s3/test/contention.test.ts"],
+    name: "keeps its packs",
+  },
 ];

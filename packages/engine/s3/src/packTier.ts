@@ -240,21 +240,30 @@ export class PackTier
 
   /** @param only delete the thread only if it is at this revision. Default: at any */
   async #delete(threadId: string, only?: number): Promise<boolean> {
-    const found = await this.#threadStore.change(
-      threadId,
-      ({ head, ...view }): Change<"changed" | "unknown" | "deleted"> => {
-        const { tags = [] } = head;
-        if (only !== undefined && head.revision !== only) return { result: "changed" };
-        const result = head.revision === 0 && tags.length === 0 ? "unknown" : "deleted";
-        const { writes, blobs } = view;
-        const left = head.packs.length + head.heads.size + writes.size + blobs.size + tags.length;
-        const isDone = head.deleted && left === 0;
-        return { result, ...(isDone ? {} : { next: emptied({ ...view, head }, "deleted") }) };
-      },
-      { headOnly: true },
-    );
+    let headless: readonly string[] | undefined;
+    const deleteIt = async () =>
+      await this.#threadStore.change(
+        threadId,
+        ({ head, ...view }): Change<"changed" | "unknown" | "deleted"> => {
+          const { tags = [] } = head;
+          if (only !== undefined && head.revision !== only) return { result: "changed" };
+          const result = head.revision === 0 && tags.length === 0 ? "unknown" : "deleted";
+          if (result === "unknown" && headless === undefined) return { result };
+          const { writes, blobs } = view;
+          const left = head.packs.length + head.heads.size + writes.size + blobs.size + tags.length;
+          const isDone = head.deleted && left === 0;
+          return { result, ...(isDone ? {} : { next: emptied({ ...view, head }, "deleted") }) };
+        },
+        { headOnly: true },
+      );
+    let found = await deleteIt();
+    if (found === "unknown") {
+      // Listed before the tombstone is written: later ones are of the thread that begins anew.
+      headless = await this.#threadStore.packsOf(threadId);
+      found = await deleteIt();
+    }
     if (found === "changed") return false;
-    await this.#threadStore.discardPacks(threadId, found === "deleted");
+    await this.#threadStore.discardPacks(threadId, found === "deleted" ? undefined : headless);
     return true;
   }
 

@@ -156,13 +156,13 @@ export class ThreadStore {
   }
 
   /**
-   * Finishes a deletion by deleting the packs that the thread's head doesn't name. If there was no head, because an import died
-   * before it wrote one, all packs are deleted.
+   * Finishes a deletion by deleting the packs that the thread's head doesn't name.
+   * @param headless those that were there before the deletion, if there was no head: it was lost, or an import died before it wrote one
    */
-  async discardPacks(threadId: string, hadHead: boolean): Promise<void> {
-    if (!hadHead) return await this.#store.delete(await this.#packsOf(threadId));
+  async discardPacks(threadId: string, headless?: readonly string[]): Promise<void> {
+    if (headless !== undefined) return await this.#store.delete(headless);
     const { head } = await this.head(threadId);
-    const packs = await this.#packsOf(threadId);
+    const packs = await this.packsOf(threadId);
     const named = new Set(head.packs.map(({ key }) => key));
     // A pack is written for one revision. Once the head has reached that revision, no writer can make it name the pack any more.
     await this.#store.delete(packs.filter((key) => !named.has(key) && revisionOf(key) <= head.revision));
@@ -255,7 +255,7 @@ export class ThreadStore {
     await this.#store.delete(packs.map(({ key }) => key)).catch(() => undefined);
   }
 
-  async #packsOf(threadId: string): Promise<string[]> {
+  async packsOf(threadId: string): Promise<string[]> {
     const keys: string[] = [];
     for await (const { key } of this.#store.list(packPrefix(threadId)))
       if (key.endsWith(".pack")) keys.push(key);

@@ -210,3 +210,13 @@ test("should two threads ever meet in one key, the second isn't taken for the fi
     message: expect.stringContaining('belongs to thread "t"') as string,
   });
 });
+
+test("a thread that begins while a deletion of its id, of which nothing was there, ends keeps its packs", async () => {
+  // As an import that died before it wrote a head left it.
+  const left = "t/000000000007-0-0.pack";
+  await new FolderStore(path).put(left, Buffer.from("left"));
+  store.after("put", "/head", async () => void (await other.append(put("t", "a", undefined, 90_000))));
+  await tier.deleteThread("t");
+  expect((await read()).checkpoint?.blobs.size).toBe(1);
+  expect(await packs()).not.toContain(left);
+});
