@@ -72,11 +72,12 @@ export async function taskStates(
     [...last].flatMap(([taskId, outcome]) => (outcome === wanted ? [taskId] : []));
   const waiting = new Set(tasks("waiting"));
   const failed = new Set(tasks("failed"));
+  const wrong = [...failures].filter(([taskId]) => failed.has(taskId));
   const stopped = waiting.size > 0 ? "waiting" : failed.size > 0 ? "failed" : undefined;
   return {
     outcomes: new Map([...last, ...[...ended].map((taskId) => [taskId, "ended"] as const)]),
     waiting,
-    failed: [...failures].findLast(([taskId]) => failed.has(taskId) && !ended.has(taskId))?.[1],
+    failed: (wrong.findLast(([taskId]) => !ended.has(taskId)) ?? wrong.at(-1))?.[1],
     status: async () => stopped ?? ((await isDueAt(reading, record)) ? "interrupted" : "idle"),
   };
 }

@@ -1,6 +1,6 @@
 import { Annotation, Command, interrupt, Send, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver } from "@stratigraph/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { on } from "../../../../features/branch/test/support/graphs.ts";
 import { rendered, run } from "./support/run.ts";
 import { testContext } from "./support/testContext.ts";
@@ -120,6 +120,14 @@ describe("how tasks stand, in every door, as LangGraph's own state says it", () 
     await graph.invoke(null, on("t"));
     const retried = await doors(saver);
     expect(retried).toMatchObject({ show: ["c"], glance: ["c"] });
+    // The process dies before it stores what the step came to: nothing but the abortion is left to tell.
+    const put = vi.spyOn(saver, "put").mockRejectedValue(new Error("killed"));
+    await graph.invoke(new Command({ resume: "yes" }), on("t")).catch(() => undefined);
+    put.mockRestore();
+    expect((await doors(saver)).pending).toEqual({ a: "done", b: "done", c: "done" });
+    expect(await run("compare", { threads: ["t"] }, testContext(saver))).toBeDefined();
+    await graph.invoke(null, on("t"));
+    expect((await graph.getState(on("t"))).next).toEqual([]);
     expect(retried.pending).toEqual({ a: "done", b: "done", c: "interrupted" });
   });
 
