@@ -295,6 +295,46 @@ describe("a journal is archived, and its archive isn't open: nobody knows whose 
   });
 });
 
+describe("an entry of a journal is damaged: nobody knows whose call it has", () => {
+  const damaged = async () => {
+    const tier = new MemoryTier();
+    const from = new TierSaver(tier);
+    await pays(from, "bob", true);
+    const { head } = await tier.peek({ threadId: "team", namespace: reservedNamespaces.calls });
+    const { list } = tier;
+    tier.list = async function* (query) {
+      for await (const found of list.call(tier, query)) {
+        const { record } = found;
+        const isDamaged = record.threadId === "team" && record.checkpointId === head;
+        yield isDamaged ? { ...found, record: { ...record, body: record.body.slice(1) } } : found;
+      }
+    };
+    return from;
+  };
+  const mayBe = {
+    threadId: "bob",
+    what: expect.stringContaining("of which an entry can't be read") as string,
+  };
+
+  it("a move and an import of a thread say so, and the source keeps it", async () => {
+    const [from, threadIds] = [await damaged(), ["bob"]];
+    const imported = await importThreads(saverSource(from), new MemorySaver(), { threadIds });
+    expect(imported.differences).toContainEqual(mayBe);
+    const moved = await moveThreads(from, new MemorySaver(), { threadIds, source: "delete" });
+    expect(moved.differences).toContainEqual(mayBe);
+    expect(await from.getTuple(on("bob"))).toBeDefined();
+  });
+
+  it("a saver of LangGraph gets no thread that may have paid there", async () => {
+    const official = new OfficialMemory();
+    const { differences } = await exportThreads(await damaged(), saverTarget(official), {
+      threadIds: ["bob"],
+    });
+    expect(differences).toContainEqual(mayBe);
+    expect(await official.getTuple(on("bob"))).toBeUndefined();
+  });
+});
+
 test("an export whose journal didn't come along says so", async () => {
   const target = await openTarget(join(folderOf(), "threads.jsonl"));
   const from = await bob();

@@ -1,6 +1,8 @@
+// long file: every way in which a copy goes on
 import { HumanMessage } from "@langchain/core/messages";
 import { promote } from "@stratigraph/branch";
-import { MemorySaver as OfficialMemory, uuid6 } from "@langchain/langgraph-checkpoint";
+import { Annotation, START, StateGraph } from "@langchain/langgraph";
+import { emptyCheckpoint, MemorySaver as OfficialMemory, uuid6 } from "@langchain/langgraph-checkpoint";
 import { MemorySaver, MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
 import { createJournal } from "@stratigraph/journal";
 import { importThreads, moveThreads, saverSource, type CopyReport } from "@stratigraph/migrate";
@@ -100,6 +102,58 @@ test.each(Object.keys(ways))(
     expect((await say(to, "ada", "Four")).length).toBe(8);
   },
 );
+
+/** A thread whose steps run a subgraph. */
+function nested(saver: TierSaver) {
+  const Log = Annotation.Root({
+    log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+  });
+  const inner = new StateGraph(Log)
+    .addNode("first", () => ({ log: ["first"] }))
+    .addNode("second", () => ({ log: ["second"] }))
+    .addEdge(START, "first")
+    .addEdge("first", "second")
+    .compile();
+  return new StateGraph(Log).addNode("inner", inner).addEdge(START, "inner").compile({ checkpointer: saver });
+}
+const deletions: Record<string, (saver: TierSaver) => Promise<unknown>> = {
+  "pruned to its latest": async (saver) => await saver.prune(["ada"], { strategy: "keep_latest" }),
+  "rid of a run": async (saver) => await saver.deleteForRuns(["run-one"]),
+};
+const deleted = Object.keys(deletions).flatMap((what) =>
+  Object.keys(ways).map((way) => [what, way] as const),
+);
+
+test.each(deleted)(
+  "a thread with a subgraph that was %s since it was %s comes over when it goes on",
+  async (what, way) => {
+    const [from, to] = [new MemorySaver(), new MemorySaver()];
+    createJournal(from);
+    for (const run_id of ["run-one", "run-two"])
+      await nested(from).invoke({ log: [run_id] }, { configurable: { ...ada.configurable, run_id } });
+    await ways[way]!(from, to);
+    await deletions[what]!(from);
+    await nested(from).invoke({ log: ["three"] }, ada);
+    expect(await ways[way]!(from, to)).toMatchObject({ diverged: [] });
+    expect((await to.getTuple(ada))!.checkpoint).toEqual((await from.getTuple(ada))!.checkpoint);
+  },
+);
+
+test.each(Object.keys(ways))("a subgraph that is under way in a copy that was %s is told", async (way) => {
+  const [from, to] = [new MemorySaver(), new MemorySaver()];
+  await nested(from).invoke({ log: ["one"] }, ada);
+  await ways[way]!(from, to);
+  // Of a run that was killed, nothing but this is left.
+  const configurable = { ...ada.configurable, checkpoint_ns: "inner:7d2b4c4e-0d0f-5c9e-8f5e-1f2f3f4f5f6f" };
+  await to.put(
+    { configurable },
+    { ...emptyCheckpoint(), id: uuid6(0) },
+    { source: "loop", step: 0, parents: {} },
+    {},
+  );
+  await nested(from).invoke({ log: ["two"] }, ada);
+  expect(await ways[way]!(from, to)).toMatchObject({ diverged: ["ada"] });
+});
 
 test.each(Object.keys(ways))(
   "a copy that was pruned and went on since it was %s: nothing differs",

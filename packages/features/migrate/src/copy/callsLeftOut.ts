@@ -1,6 +1,6 @@
 import type { ReadThroughStorage } from "@stratigraph/core/internal";
 import type { CallsOfThread } from "../contract/calls.ts";
-import { kept, mayBeIn, readCalls, unread, type OpenCalls } from "../sources/openCalls.ts";
+import { kept, mayBeIn, readCalls, type OpenCalls } from "../sources/openCalls.ts";
 import type { Difference } from "./report.ts";
 
 /** Tells whether the calls of threads are in the journals of a target, each of which is read once. */
@@ -23,7 +23,7 @@ export class CallsThere {
       const { journal = threadId } = state;
       const there = this.#journals.get(journal) ?? (await readCalls(this.#target, journal));
       this.#journals.set(journal, there);
-      if (!there.has(state)) journals.set(journal, state.call === unread ? mayBeIn(journal) : undefined);
+      if (!there.has(state)) journals.set(journal, mayBeIn(state));
     }
     const leftOut = [...journals].map(([journal, what]) => callsIn(threadId, journal, what));
     return [...leftOut, ...(await deletedInSource(this.#target, threadId, calls))];

@@ -3,7 +3,7 @@ import { checkOptions } from "@stratigraph/core/internal";
 import type { ThreadTarget } from "../contract/target.ts";
 import { checkSaver, checkTarget } from "./checkArguments.ts";
 import { callsIn } from "./callsLeftOut.ts";
-import { callsElsewhere, callsOf, kept, mayBeIn, unread } from "../sources/openCalls.ts";
+import { callsElsewhere, callsOf, kept, mayBeIn } from "../sources/openCalls.ts";
 import { tierSource } from "../sources/tierSource.ts";
 import { copyNames } from "./importThreads.ts";
 import { onlyHead, ownThreads } from "./ownThreads.ts";
@@ -68,11 +68,11 @@ export async function exportThreads(
   }
   for (const threadId of whole)
     for (const [journal, call] of new Map(
-      kept(callsOf(threadId, elsewhere)).map(({ journal = threadId, call }) => [journal, call]),
+      kept(callsOf(threadId, elsewhere)).map((call) => [call.journal ?? threadId, call]),
     ))
       // An earlier call may have exported those before its cursor.
       if (!whole.has(journal) && after === undefined)
-        tally.differs([callsIn(threadId, journal, call === unread ? mayBeIn(journal) : undefined)]);
+        tally.differs([callsIn(threadId, journal, mayBeIn(call))]);
   await target.finish();
   return tally.report(true);
 }

@@ -38,7 +38,7 @@ export function wentOn(source: Side, target: Side, ofRuns = target.batches): Wen
     target: isBeyond(
       { ...target, entries: goingOn(target, source), batches: ofRuns },
       source,
-      brought(target),
+      brought(target, source),
     ),
     source: isBeyond(source, target) || isBehind(target, source),
   };
@@ -57,18 +57,24 @@ function goingOn(target: Side, source: Side): Side["entries"] {
 }
 
 /**
- * Checkpoints of the target on branches that no head is on, and that no race put there: they were brought, and pruned in the source since.
- * Whoever left such a branch here has gone on elsewhere, or moved the head, which the reflog has.
+ * Checkpoints of the target that were brought, and pruned in the source since: those on branches that no head is on, and that no race put
+ * there, and those of subgraphs whose step had ended. Whoever left such a branch here has gone on elsewhere, or moved the head, which the
+ * reflog has.
  */
-function brought(target: Side): ReadonlySet<string> {
+function brought(target: Side, source: Side): ReadonlySet<string> {
   const { entries, heads } = target;
   const tips = new Set([...heads].map(([namespace, checkpointId]) => entryKey({ namespace, checkpointId })));
   const lines = ancestorsOf(
     [...tips].flatMap((key) => entries.get(key) ?? []),
     [target],
   );
-  const isBrought = (key: string, { lostTo }: OutlineEntry): boolean =>
-    lostTo === undefined && !tips.has(key) && !lines.has(key);
+  const known = new Set([...source.entries.values()].map(({ namespace }) => namespace));
+  const head = heads.get("") ?? "";
+  const isBrought = (key: string, { namespace, checkpointId, lostTo }: OutlineEntry): boolean => {
+    if (lostTo !== undefined) return false;
+    const hasEnded = namespace.includes(":") && !known.has(namespace) && checkpointId < head;
+    return hasEnded || (!tips.has(key) && !lines.has(key));
+  };
   return new Set([...entries].flatMap(([key, entry]) => (isBrought(key, entry) ? [key] : [])));
 }
 
@@ -97,7 +103,7 @@ function isBeyond(mine: Side, theirs: Side, pruned: ReadonlySet<string> = new Se
     if (!isThere && isOfThread(entry.namespace) && !older.has(key) && !pruned.has(key)) return true;
     // The reflog has the moves of heads. Each of its records has all moves of the one before.
     if (!isThere && entry.namespace === reservedNamespaces.reflog && isHead(entry)) return true;
-    if (!isThere && !isHead(entry)) continue;
+    if (!isThere && (!isHead(entry) || pruned.has(key))) continue;
     const known = theirs.batches.get(key);
     for (const id of mine.batches.get(key) ?? []) if (known?.has(id) !== true) return true;
   }

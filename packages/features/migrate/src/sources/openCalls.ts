@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import type { TierSaver } from "@stratigraph/core";
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
 import { archivedElsewhere, callsElsewhereTerm, runDeleted, statusAt } from "@stratigraph/core/internal";
 import { reservedNamespaces, type CheckpointRecord } from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
+import { isOfOneThread } from "../copy/isOfOneThread.ts";
 import type { CallsElsewhere, CallsOfThread, KnownCall, Where } from "../contract/calls.ts";
 import type { OutlineEntry } from "../contract/source.ts";
 
@@ -32,23 +33,28 @@ export async function callsElsewhere(saver: TierSaver): Promise<CallsElsewhere> 
   for await (const { record } of saver.tier.list({ namespace, terms, recordsOnly: true }))
     journals.add(record.threadId);
   const found = new Map<string, KnownCall[]>();
-  for (const journal of journals) addTo(found, (await readCalls(saver, journal)).ofOthers());
+  const mayHave = (journal: string, status: "unknown" | "damaged") =>
+    addTo(found, new Map([[anyThread, [{ call: unread, status, journal }]]]));
+  for (const journal of journals) {
+    const calls = await readCalls(saver, journal);
+    addTo(found, calls.ofOthers());
+    if (calls.isDamaged) mayHave(journal, "damaged");
+  }
   for await (const journal of archivedElsewhere(saver.tier)) {
     // The journal of a conversation is taken for its own: others' calls in it can't be seen, and every thread would be told.
     const root = await saver.tier.peek({ threadId: journal, namespace: "" });
     if (root.head !== undefined || root.headless === true) continue;
     const { head } = await saver.tier.peek({ threadId: journal, namespace });
-    if (head !== undefined)
-      addTo(found, new Map([[anyThread, [{ call: unread, status: "unknown", journal }]]]));
+    if (head !== undefined) mayHave(journal, "unknown");
   }
   return found;
 }
 
-/** The thread of calls in an archive that isn't open: any thread's run may have made them. No thread has this id. */
+/** The thread of calls that can't be read: any thread's run may have made them. No thread has this id. */
 const anyThread = "";
 
-/** The call that stands for all of an archived journal. */
-export const unread = "";
+/** The call that stands for those of a journal that can't be read: it is in an archive that isn't open, or entries are damaged. */
+const unread = "";
 
 /** The calls of a thread, and those that may be its. */
 export function callsOf(threadId: string, elsewhere: CallsElsewhere | undefined): CallsOfThread {
@@ -78,12 +84,17 @@ export async function readCalls(saver: Storage, threadId: string): Promise<OpenC
 
 /** The calls that their journal keeps from being made again, or asked about by nobody. */
 export function kept(calls: CallsOfThread = []): CallsOfThread {
-  return calls.filter(({ status }) => ["claimed", "unknown", "succeeded"].includes(status));
+  return calls.filter(({ status }) => ["claimed", "unknown", "succeeded", "damaged"].includes(status));
 }
 
-/** Why nobody knows the calls of a thread. */
-export function mayBeIn(journal: string | undefined): string {
-  return `its calls may be in the journal of ${JSON.stringify(journal)}, whose entries aren't in this storage; open it together with its archive`;
+/** Why nobody knows whether a thread has calls in a journal; undefined if it has this call. */
+export function mayBeIn({ call, status, journal }: KnownCall): string | undefined {
+  if (call !== unread) return undefined;
+  const why =
+    status === "damaged"
+      ? "of which an entry can't be read; stratigraph verify says which"
+      : "whose entries aren't in this storage; open it together with its archive";
+  return `its calls may be in the journal of ${JSON.stringify(journal)}, ${why}`;
 }
 
 /** What an event makes of its call; events that aren't named change nothing. */
@@ -109,6 +120,8 @@ export class OpenCalls {
   readonly #cut: KnownCall[] = [];
   /** Tasks that wrote their output, by checkpoint. */
   readonly #ended = new Map<string, ReadonlySet<string>>();
+  /** Whether an entry can't be read. */
+  isDamaged = false;
 
   constructor(saver: Storage, threadId: string) {
     this.#saver = saver;
@@ -128,8 +141,9 @@ export class OpenCalls {
       if (checkpoint === undefined) return;
       const { channel_values } = await coder.checkpoint(checkpoint, body, {});
       this.#cut.push(...((channel_values["calls"] ?? []) as KnownCall[]));
-    } catch {
-      return;
+    } catch (error) {
+      if (StratigraphError.is(error) && !isOfOneThread(error)) throw error;
+      this.isDamaged = true;
     }
   }
 
@@ -189,7 +203,8 @@ export class OpenCalls {
     const isMade = states.some(({ status }) => status === "succeeded");
     const due = isMade ? await this.#due(saver, heads.get("")) : [];
     return states.flatMap((state) => {
-      if (state.call === unread) return [mayBeIn(state.journal)];
+      const mayBe = mayBeIn(state);
+      if (mayBe !== undefined) return [mayBe];
       const place = state.journal === undefined ? "" : ` in the journal of ${JSON.stringify(state.journal)}`;
       const named = `${JSON.stringify(state.tool ?? "?")} (${state.call.slice(0, 12)})${place}`;
       if (state.status === "unknown" || state.status === "claimed")
