@@ -150,7 +150,8 @@ test("redis>postgres>s3: archived threads, those that came back in part, and the
   // Comes back, and goes on: a part is in both tiers.
   await finish(saver, config);
   const before = await historyOf(saver, config);
-  expect(before.slice(-expected.length)).toEqual(expected);
+  // The head isn't the first any more, as it isn't set back any more.
+  expect(before.slice(-expected.length)).toEqual(expect.arrayContaining(expected));
   const rotating = open(rotated);
   const used = await rotating.keysInUse();
   expect(used.keys).toMatchObject([{ keyId: "one", threads: 2 }]);

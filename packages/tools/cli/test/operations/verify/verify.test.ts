@@ -237,9 +237,9 @@ describe("objects of a folder", () => {
       expect(report.findings.map(brief)).toMatchObject([{ kind: "corrupt", part: "thread", thread: "one" }]);
       const all = await verified(storage.open());
       expect(all.findings).toMatchObject([
-        { kind: "corrupt", part: "thread", detail: expect.stringContaining("one/head") },
+        { kind: "corrupt", part: "thread", thread: "one", detail: expect.stringContaining("one/head") },
       ]);
-      expect(all.totals.threads).toBe(1);
+      expect(all.totals.threads).toBe(2);
       expect((await repaired(storage.open(), all)).results).toMatchObject([{ outcome: "impossible" }]);
     } finally {
       await storage.close();
