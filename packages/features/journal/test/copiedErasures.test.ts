@@ -15,6 +15,7 @@ import {
   type CopyReport,
 } from "@stratigraph/migrate";
 import { FaultyTier } from "@stratigraph/testing";
+import { TieredSaver } from "@stratigraph/tiered";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { inRounds } from "../../../../test/rounds.ts";
 import { createJournal } from "../src/index.ts";
@@ -69,7 +70,13 @@ describe.each(kinds.filter(({ name }) => stacks.includes(name) && !name.includes
       const { tier, ofAll } = await written(kind);
       const from = new TierSaver(tier, kind.options);
       const place = await placeOf(kind);
-      const copy = () => ways[way]!(from, place.open(place.tiers));
+      const copy = async () => {
+        const to = place.open(place.tiers);
+        const report = await ways[way]!(from, to);
+        // A stack copies to its hot tier behind the copy.
+        if (to instanceof TieredSaver) await to.tier.idle();
+        return report;
+      };
       expect(await copy()).toMatchObject({ ...nothingElse, erased: [] });
       expect(await valuesIn(place.open(place.tiers))).toBe(6);
       await createJournal(from).erase(thread, all());
