@@ -450,7 +450,7 @@ export const migrateMutants: readonly Mutant[] = [
     find: "if (head !== undefined) mayHave(",
     replace: 'if (head === "") mayHave(',
     tests: ["packages/features/journal/test/sharedJournals.test.ts"],
-    name: "isn't open",
+    name: "archived, and its archive",
   },
   {
     id: "jc21",
@@ -927,6 +927,6 @@ export const migrateMutants: readonly Mutant[] = [
     find: "if (calls.isDamaged) mayHave",
     replace: "if (!calls) mayHave",
     tests: ["packages/features/journal/test/sharedJournals.test.ts"],
-    name: "say so, and the source keeps it",
+    name: "damaged in an entry",
   },
 ];

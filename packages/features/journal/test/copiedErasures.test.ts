@@ -1,14 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { reservedNamespaces } from "@stratigraph/core/tier";
 import {
   exportThreads,
   importThreads,
   moveThreads,
-  openSource,
-  openTarget,
   saverSource,
   saverTarget,
   type CopyOptions,
@@ -19,6 +14,7 @@ import { TieredSaver } from "@stratigraph/tiered";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { inRounds } from "../../../../test/rounds.ts";
 import { createJournal } from "../src/index.ts";
+import { throughFile } from "../../migrate/test/support/throughFile.ts";
 import { decodeEntry, encodeEntry } from "../src/log/records.ts";
 import { kinds, thread, written, type Place } from "./support/erasable.ts";
 
@@ -34,15 +30,7 @@ const ways: Record<string, Copy> = {
   move: moveThreads,
   import: (from, to, options) => importThreads(saverSource(from), to, options),
   export: (from, to, options) => exportThreads(from, saverTarget(to), options),
-  "a file": async (from, to, options) => {
-    const folder = mkdtempSync(join(tmpdir(), "stratigraph-erased-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const path = join(folder, "all.jsonl");
-    const target = await openTarget(path);
-    await exportThreads(from, target);
-    await target.close();
-    return await importThreads(await openSource(path), to, options);
-  },
+  "a file": throughFile,
 };
 const names = Object.keys(ways);
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver as OfficialMemory } from "@langchain/langgraph-checkpoint";
 import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
-import { reservedNamespaces } from "@stratigraph/core/tier";
+import { reservedNamespaces, type CheckpointRecord } from "@stratigraph/core/tier";
 import { TieredSaver } from "@stratigraph/tiered";
 import {
   exportThreads,
@@ -263,74 +263,70 @@ describe("readThrough refuses a thread whose calls it doesn't find here", () => 
   });
 });
 
-describe("a journal is archived, and its archive isn't open: nobody knows whose calls it has", () => {
-  const archived = async () => {
-    const [warm, cold] = [new MemoryTier(), new MemoryTier()];
-    const whole = new TieredSaver({ warm, cold });
-    await pays(whole, "bob", true);
-    await whole.tier.archiveThread!("team", async () => undefined);
-    return new TierSaver(warm);
-  };
-  const mayBe = { threadId: "bob", what: expect.stringContaining("together with its archive") as string };
+/** The journal is in an archive that isn't open. */
+async function archived(): Promise<TierSaver> {
+  const [warm, cold] = [new MemoryTier(), new MemoryTier()];
+  const whole = new TieredSaver({ warm, cold });
+  await pays(whole, "bob", true);
+  await whole.tier.archiveThread!("team", async () => undefined);
+  return new TierSaver(warm);
+}
 
+/** The journal's last entry can't be read. */
+async function damaged(): Promise<TierSaver> {
+  const tier = new MemoryTier();
+  const from = new TierSaver(tier);
+  await pays(from, "bob", true);
+  const { head } = await tier.peek({ threadId: "team", namespace: reservedNamespaces.calls });
+  const damage = <Found extends { readonly record: CheckpointRecord }>(found: Found): Found => {
+    const { record } = found;
+    const isDamaged = record.threadId === "team" && record.checkpointId === head;
+    return isDamaged ? { ...found, record: { ...record, body: record.body.slice(1) } } : found;
+  };
+  const { list, read } = tier;
+  tier.list = async function* (query) {
+    for await (const found of list.call(tier, query)) yield damage(found);
+  };
+  tier.read = async (at) => {
+    const found = await read.call(tier, at);
+    return { ...found, checkpoint: found.checkpoint && damage(found.checkpoint) };
+  };
+  return from;
+}
+
+const mayBe = (why: string) => ({ threadId: "bob", what: expect.stringContaining(why) as string });
+const notOpen = mayBe("together with its archive");
+const notRead = mayBe("of which an entry can't be read");
+// An import of all threads reads the journal as one of them, and finds calls in what can be read of it.
+const madeAgain = mayBe("without them they would be made again");
+describe.each([
+  {
+    ...{ is: "archived, and its archive isn't open", open: archived },
+    ...{ told: notOpen, ofAll: notOpen, exported: [notOpen] },
+  },
+  {
+    ...{ is: "damaged in an entry", open: damaged },
+    ...{ told: notRead, ofAll: madeAgain, exported: expect.arrayContaining([notRead]) },
+  },
+])("a journal is $is: nobody knows whose calls it has", ({ open, told, ofAll, exported }) => {
   it.each(Object.entries(selections))(
     "a move and an import say so, and the source keeps the thread: %s",
     async (_, threadIds) => {
-      const from = await archived();
+      const from = await open();
       const imported = await importThreads(saverSource(from), new MemorySaver(), { threadIds });
-      expect(imported.differences).toContainEqual(mayBe);
+      expect(imported.differences).toContainEqual(threadIds === undefined ? ofAll : told);
       const moved = await moveThreads(from, new MemorySaver(), { threadIds, source: "delete" });
-      expect(moved.differences).toContainEqual(mayBe);
+      expect(moved.differences).toContainEqual(told);
       expect(await from.getTuple(on("bob"))).toBeDefined();
     },
   );
 
   it("a saver of LangGraph gets no thread that may have paid there", async () => {
     const official = new OfficialMemory();
-    const { differences } = await exportThreads(await archived(), saverTarget(official), {
+    const { differences } = await exportThreads(await open(), saverTarget(official), {
       threadIds: ["bob"],
     });
-    expect(differences).toEqual([mayBe]);
-    expect(await official.getTuple(on("bob"))).toBeUndefined();
-  });
-});
-
-describe("an entry of a journal is damaged: nobody knows whose call it has", () => {
-  const damaged = async () => {
-    const tier = new MemoryTier();
-    const from = new TierSaver(tier);
-    await pays(from, "bob", true);
-    const { head } = await tier.peek({ threadId: "team", namespace: reservedNamespaces.calls });
-    const { list } = tier;
-    tier.list = async function* (query) {
-      for await (const found of list.call(tier, query)) {
-        const { record } = found;
-        const isDamaged = record.threadId === "team" && record.checkpointId === head;
-        yield isDamaged ? { ...found, record: { ...record, body: record.body.slice(1) } } : found;
-      }
-    };
-    return from;
-  };
-  const mayBe = {
-    threadId: "bob",
-    what: expect.stringContaining("of which an entry can't be read") as string,
-  };
-
-  it("a move and an import of a thread say so, and the source keeps it", async () => {
-    const [from, threadIds] = [await damaged(), ["bob"]];
-    const imported = await importThreads(saverSource(from), new MemorySaver(), { threadIds });
-    expect(imported.differences).toContainEqual(mayBe);
-    const moved = await moveThreads(from, new MemorySaver(), { threadIds, source: "delete" });
-    expect(moved.differences).toContainEqual(mayBe);
-    expect(await from.getTuple(on("bob"))).toBeDefined();
-  });
-
-  it("a saver of LangGraph gets no thread that may have paid there", async () => {
-    const official = new OfficialMemory();
-    const { differences } = await exportThreads(await damaged(), saverTarget(official), {
-      threadIds: ["bob"],
-    });
-    expect(differences).toContainEqual(mayBe);
+    expect(differences).toEqual(exported);
     expect(await official.getTuple(on("bob"))).toBeUndefined();
   });
 });

@@ -21,6 +21,8 @@ export class Erasures {
   readonly #to: Storage;
   readonly #threadId: string;
   readonly #records: ReadonlyMap<string, CheckpointRecord>;
+  /** Whether the copy has entries in which something may be erased. */
+  readonly mayBe: boolean;
   #entries = 0;
   #isTold = false;
 
@@ -29,16 +31,12 @@ export class Erasures {
     this.#to = to;
     this.#threadId = threadId;
     this.#records = records;
+    this.mayBe = [...records.values()].some(isEntry);
   }
 
   /** How many entries have values in the copy that the source has no longer. */
   get entries(): number {
     return this.#entries;
-  }
-
-  /** Whether the copy has entries in which something may be erased. */
-  get mayBe(): boolean {
-    return [...this.#records.values()].some(isEntry);
   }
 
   /** Notes an entry of the source. Returns whether the copy's has values that it no longer has, and is the same otherwise. */
