@@ -9,7 +9,8 @@ export const tieredMutants: readonly Mutant[] = [
     file: "packages/engine/tiered/src/dueDeletions.ts",
     find: "    if (owner.revision === 0) return undefined;\n",
     replace: "",
-    tests: ["test/simulation/archive.test.ts"],
+    tests: ["packages/engine/tiered/test/otherArchive.test.ts"],
+    name: "that was lost is kept",
   },
   {
     id: "ti02",

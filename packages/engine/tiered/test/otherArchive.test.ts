@@ -329,3 +329,17 @@ test("which life the archive has is asked once, and only where a read doesn't te
   await valueOf(saver, "t", 11);
   expect(asked()).toEqual(["read", "peek", "read", "peek", "read", "peek"]);
 });
+
+test.each(Object.keys(storages))("%s: the archive of a database that was lost is kept", async (name) => {
+  const { cold } = await archived(storages[name]!, "alice", 0);
+  // Lives that older versions gave don't say which database gave them.
+  for (const to of [undefined, "older"]) {
+    const namespace = reservedNamespaces.life;
+    const life = (await cold.peek({ threadId: "t", namespace })).head!;
+    const heads = to === undefined ? [] : [{ namespace, to, expected: [life] }];
+    await cold.append({ threadId: "t", records: [], blobs: [], heads, onConflict: "refuse" });
+    const before = await held(cold);
+    await open({ warm: new MemoryTier(), cold }).maintain();
+    expect(await held(cold)).toEqual(before);
+  }
+});
