@@ -63,6 +63,7 @@ import type {
   TierRole,
   UnchangedDeleter,
 } from "@stratigraph/core/tier";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { adaptTtl } from "./adaptiveTtl.ts";
 import { Archive, type BeforeDeletion, type DeletedArchive } from "./archive.ts";
 import { withoutMark } from "./archivedMark.ts";
@@ -251,7 +252,10 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   }
 
   async append(request: AppendRequest): Promise<Appended> {
-    const written = [...request.heads, ...(request.writes ?? [])].map(({ namespace }) => namespace);
+    const written = [...request.heads, ...(request.writes ?? [])].map(
+      // Whether the root has lost its head depends on the mark of a copy.
+      ({ namespace }) => (namespace === reservedNamespaces.copy ? "" : namespace),
+    );
     return await this.#gate.run(async () => {
       await this.#restoreFor(request);
       return await this.#writing(request.threadId, written, async () => {

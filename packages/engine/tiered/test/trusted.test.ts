@@ -1,5 +1,5 @@
 import { MemoryTier } from "@stratigraph/core";
-import { reservedNamespaces } from "@stratigraph/core/tier";
+import { reservedNamespaces, type CheckpointRecord } from "@stratigraph/core/tier";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver, boundedMemory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { setBackTier } from "../../../../test/setBack/setBackTier.ts";
@@ -60,6 +60,30 @@ test("a head that is lost isn't believed to be no thread", async () => {
     expect((await saver.tier.read({ threadId: "lost", namespace: "" })).headless).toBe(true);
     await saver.tier.idle();
   }
+});
+
+test("what was read before a copy's parts came isn't believed afterwards", async () => {
+  let now = Date.now();
+  const [{ saver, hot, warm }] = pair({}, () => now);
+  await put(new TieredSaver({ warm }), "t", 1, text("one"));
+  const { checkpoint } = await warm.read({ threadId: "t", namespace: "", checkpointId: idOf(1) });
+  const part = async (records: readonly CheckpointRecord[], to: string): Promise<void> => {
+    const heads = [{ namespace: reservedNamespaces.copy, to, expected: "any" as const }];
+    await saver.tier.append({ threadId: "lost", records, blobs: [], heads, onConflict: "branch" });
+  };
+  const root = { threadId: "lost", namespace: "" };
+  const during = async (work: () => Promise<void>): Promise<void> => {
+    now += 3_600_000;
+    const hold = hot.hold("adopt");
+    await saver.tier.read(root);
+    await hold.reached;
+    await work();
+    hold.release();
+    await saver.tier.idle();
+  };
+  await during(() => part([{ ...checkpoint!.record, threadId: "lost" }], "somebody"));
+  await during(() => part([], "whole"));
+  expect((await saver.tier.read(root)).headless).toBe(true);
 });
 
 test("a nearer tier has the bytes: the trusted one only tells the head", async () => {
