@@ -143,7 +143,7 @@ describe.each([
         const saver = site.open(world.machine("process"));
         await ledger.turn(saver);
         await saver.maintain();
-        const held = world.hold("deleteThread", { to: site.cold });
+        const held = world.hold("deleteUnchanged", { to: site.cold });
         const deleting = saver.deleteThread("t");
         await held.fail();
         await deleting;
@@ -171,7 +171,7 @@ test("a deletion that a clock which went back dates before one that was finished
     site.warm.clockAheadMs = 0;
     // Its process dies, so that nobody remembers that the archive was away.
     const other = world.machine("other");
-    const held = world.hold("deleteThread", { to: site.cold });
+    const held = world.hold("deleteUnchanged", { to: site.cold });
     void site
       .open(other)
       .deleteThread("t2")
@@ -207,7 +207,7 @@ describe.each([false, true])("a deletion while an archived thread is restored; b
       const held = world.hold(method, { from: restorer, to: site.warm });
       const working = work(saver).catch((error: unknown) => error);
       await held.reached;
-      const last = world.hold("deleteThread", { from: deleter, to: site.cold });
+      const last = world.hold("deleteUnchanged", { from: deleter, to: site.cold });
       void site
         .open(deleter)
         .deleteThread("t")

@@ -155,7 +155,7 @@ test("the owner is set back while the archive of a deleted thread is deleted: it
     await first.turn(site.open(writer));
     await site.open(archiver).maintain();
     const mark = warm.mark;
-    const held = world.hold("deleteThread", { from: deleter, to: site.cold });
+    const held = world.hold("deleteUnchanged", { from: deleter, to: site.cold });
     const deleting = site.open(deleter).deleteThread("t");
     await held.reached;
     await warm.setBack(mark);
@@ -197,7 +197,7 @@ describe.each([
       const { site, deleter, writer, archiver, reader, first, second } = lived(world, without);
       await first.turn(site.open(writer), ["task"]);
       await site.open(archiver).maintain();
-      const away = world.hold("deleteThread", { to: site.cold });
+      const away = world.hold("deleteUnchanged", { to: site.cold });
       const deleting = site.open(deleter).deleteThread("t");
       await away.fail();
       await deleting;
@@ -217,7 +217,7 @@ describe.each([
       await first.turn(site.open(writer));
       await site.open(archiver).maintain();
       await site.open(next, { archiveAfter: undefined }).maintain();
-      const away = world.hold("deleteThread", { to: site.cold });
+      const away = world.hold("deleteUnchanged", { to: site.cold });
       const deleting = site.open(deleter).deleteThread("t");
       await away.fail();
       await deleting;
@@ -237,7 +237,7 @@ describe.each([
       const { site, deleter, writer, archiver, next, reader, first, second } = lived(world, without);
       await first.turn(site.open(writer));
       await site.open(archiver).maintain();
-      const held = world.hold("deleteThread", { to: site.cold });
+      const held = world.hold("deleteUnchanged", { to: site.cold });
       void site.open(deleter).deleteThread("t");
       await held.reached;
       deleter.kill();
@@ -338,6 +338,33 @@ describe.each([
     });
   });
 });
+
+test.each(["deleteUnchanged", "append"])(
+  "a deletion's %s is under way to the archive while the next life is archived: nothing of that is taken",
+  async (method) => {
+    await simulate(async (world) => {
+      const { site, deleter, writer, archiver, next, reader, first, second } = lived(world);
+      await first.turn(site.open(writer));
+      if (method === "append") {
+        // It has announced itself, and brings nothing: the deletion raises a fence.
+        const announced = world.hold("append", { from: archiver, to: site.cold });
+        void site.open(archiver).maintain();
+        await announced.reached;
+        archiver.kill();
+      } else await site.open(archiver).maintain();
+      const held = world.hold(method, { from: deleter, to: site.cold });
+      const deleting = site.open(deleter).deleteThread("t");
+      await held.reached;
+      await second.turn(site.open(writer));
+      await world.pass(120_000);
+      await site.open(next).maintain();
+      expect(await idsIn(site.tiers.cold)).toContain([...second.attempts.keys()][0]);
+      await held.release();
+      await deleting;
+      await onlySecond(site, reader, first, second);
+    });
+  },
+);
 
 test("an archiver that was killed leaves a copy; the next one begins again, and what was pruned meanwhile stays away", async () => {
   await simulate(async (world) => {

@@ -18,7 +18,6 @@ import {
   missingBlob,
   namedBlobs,
   type Address,
-  type AppendRequest,
   type BlobHash,
   type BlobInfo,
   type CheckpointRecord,
@@ -34,7 +33,7 @@ import {
 } from "@stratigraph/core/tier";
 import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
 import { archivedMark } from "./archivedMark.ts";
-import { evictedFrom, isOvertaken, lifeOf, refuseForeign, whoseCopy } from "./life.ts";
+import { type Copy, deleteCopy, evictedFrom, isOvertaken, lifeOf, refuseForeign, whoseCopy } from "./life.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
 import { lookedThrough } from "./dueDeletions.ts";
 import { listByThread } from "./listByThread.ts";
@@ -48,8 +47,8 @@ const rememberedThreads = 10_000;
 /** How many times a restore is tried. An attempt fails if the thread was written to since its revision was read. */
 const attempts = 8;
 
-/** If a deletion takes longer than this, in milliseconds, the thread is looked at again before its archive is deleted. */
-const latestMs = 10_000;
+/** The life of a copy that a deletion is about to remove. */
+const deletedLife = "deleted";
 
 /** What the archive may have of a thread that is being deleted. */
 export interface DeletedArchive {
@@ -59,8 +58,10 @@ export interface DeletedArchive {
   readonly isAnnounced: boolean;
   /** Whether the thread is marked as archived. If so, the archive refuses a late archiver once the copy is deleted. */
   readonly isCopied: boolean;
-  /** The thread's life, if it is marked as archived. */
+  /** The thread's life in the warm tier. */
   readonly life?: string | undefined;
+  /** What the archive has. */
+  readonly copy?: Copy | undefined;
   /** Why the archive couldn't be asked whose thread it has. */
   readonly away?: unknown;
 }
@@ -78,7 +79,6 @@ export class Archive {
   readonly tier: Tier;
   readonly #cold: ColdTier;
   readonly #warm: WarmTier;
-  readonly #now: () => number;
   /** By thread, the checkpoints that were read from the archive and not restored to the warm tier. */
   readonly #served = remembering<Map<string, Address>>(rememberedThreads);
   /** By thread, the life of the warm tier that the archive was seen to have. A thread that is deleted and begins anew has another one. */
@@ -88,7 +88,6 @@ export class Archive {
     this.tier = cold;
     this.#cold = new ColdTier(cold, breaker, now);
     this.#warm = warm;
-    this.#now = now;
   }
 
   get breaker(): BreakerState {
@@ -329,22 +328,31 @@ export class Archive {
    */
   async deleteThread(
     threadId: string,
-    { isAnnounced, isCopied, sinceMs, away }: DeletedArchive & { readonly sinceMs: number },
+    { isAnnounced, isCopied, away, life, copy }: DeletedArchive,
   ): Promise<void> {
     this.#served.delete(threadId);
     if (away !== undefined) return await this.#owe(threadId, away);
+    const lives = [undefined, life, copy?.life, deletedLife];
     try {
-      // This process may have been suspended, and the thread begun anew and archived since. Leave it to maintenance, which tells the lives
-      // apart.
-      const isLate = this.#now() - sinceMs > latestMs;
-      if (isLate && (await this.#warm.peek({ threadId, namespace: lifeOf })).head !== undefined)
-        return await this.#owe(threadId);
-      await this.#cold.run(threadId, async (cold) => {
-        // An archiver that has announced itself may still bring its copy. The archive refuses the copy only if the thread was deleted there
-        // since, so append something that can be deleted.
-        if (isAnnounced && !isCopied) await cold.append(fence(threadId));
-        await cold.deleteThread(threadId);
+      const isDone = await this.#cold.run(threadId, async (cold) => {
+        let failedAt: number | undefined;
+        for (let attempt = 1; attempt <= attempts; attempt += 1) {
+          const { head, revision } =
+            copy !== undefined && attempt === 1
+              ? { head: copy.life, revision: copy.revision }
+              : await cold.peek({ threadId, namespace: lifeOf });
+          // This process may have been suspended, and the thread begun anew and archived since. Maintenance tells the lives apart.
+          if (!lives.includes(head)) return false;
+          // An archiver that has announced itself may still bring its copy. The archive refuses the copy only if the thread was deleted there
+          // since, so append something that can be deleted.
+          if (isAnnounced && !isCopied && head !== deletedLife) await raiseFence(cold, threadId, head);
+          // A refusal at the revision that it has means that there is nothing to delete.
+          else if (revision === failedAt || (await deleteCopy(cold, threadId, revision))) return true;
+          else failedAt = revision;
+        }
+        return false;
       });
+      if (!isDone) await this.#owe(threadId);
     } catch (error) {
       if (!StratigraphError.is(error, "ARCHIVE_UNAVAILABLE")) throw error;
       await this.#owe(threadId, error);
@@ -355,8 +363,10 @@ export class Archive {
    * Whether the warm tier has a deleted life again, because it was restored to an older state while the archive was being deleted. Makes
    * one small query, or none if the thread wasn't archived.
    */
-  async isBack(threadId: string, { life }: DeletedArchive): Promise<boolean> {
-    return life !== undefined && (await this.#warm.peek({ threadId, namespace: lifeOf })).head === life;
+  async isBack(threadId: string, { isCopied, life }: DeletedArchive): Promise<boolean> {
+    return (
+      isCopied && life !== undefined && (await this.#warm.peek({ threadId, namespace: lifeOf })).head === life
+    );
   }
 
   /** Makes the next maintenance of any process search the whole archive for deleted threads. */
@@ -428,28 +438,28 @@ export class Archive {
       [archivedMark, lifeOf, ""].map((namespace) => this.#warm.peek({ threadId, namespace })),
     );
     const isCopied = mark!.head !== undefined;
-    const away =
-      isCopied || life!.head !== undefined || isDeleted(root!)
-        ? await this.#refuseForeign(threadId, { life: life!.head, isArchived: isCopied })
-        : undefined;
+    const mayHold = isCopied || life!.head !== undefined || isDeleted(root!);
     return {
-      away,
+      ...(mayHold ? await this.#refuseForeign(threadId, { life: life!.head, isArchived: isCopied }) : {}),
       revision: Math.min(mark!.revision, life!.revision, root!.revision),
       isCopied,
-      life: isCopied ? life!.head : undefined,
-      mayHold: isCopied || life!.head !== undefined || isDeleted(root!),
+      life: life!.head,
+      mayHold,
       isAnnounced: life!.head !== undefined,
     };
   }
 
-  /** @returns the error of an archive that can't be asked now */
-  async #refuseForeign(threadId: string, now: Parameters<typeof refuseForeign>[3]): Promise<unknown> {
+  /** @returns what the archive has, or the error of an archive that can't be asked now */
+  async #refuseForeign(
+    threadId: string,
+    now: Parameters<typeof refuseForeign>[3],
+  ): Promise<Pick<DeletedArchive, "copy" | "away">> {
+    const warm = this.#warm.primary;
     try {
-      await this.#cold.run(threadId, (cold) => refuseForeign(this.#warm.primary, cold, threadId, now));
-      return undefined;
+      return { copy: await this.#cold.run(threadId, (cold) => refuseForeign(warm, cold, threadId, now)) };
     } catch (error) {
       if (!StratigraphError.is(error, "ARCHIVE_UNAVAILABLE")) throw error;
-      return error;
+      return { away: error };
     }
   }
 
@@ -668,10 +678,14 @@ function isDeleted({ revision, head }: ThreadState): boolean {
   return revision > 0 && head === undefined;
 }
 
-/** An append that makes sure that a deletion leaves a tombstone, which refuses whatever was read before. */
-function fence(threadId: string): AppendRequest {
-  const heads = [{ namespace: lifeOf, to: "deleted", expected: "any" as const }];
-  return { threadId, records: [], blobs: [], heads, onConflict: "refuse" };
+/** Appends what makes sure that a deletion leaves a tombstone, which refuses whatever was read before. */
+async function raiseFence(cold: Tier, threadId: string, head: string | undefined): Promise<void> {
+  const heads = [{ namespace: lifeOf, to: deletedLife, expected: head === undefined ? [] : [head] }];
+  try {
+    await cold.append({ threadId, records: [], blobs: [], heads, onConflict: "refuse" });
+  } catch (error) {
+    if (!isOvertaken(error)) throw error;
+  }
 }
 
 function pick({ threadId, namespace, checkpointId }: Address): Address {

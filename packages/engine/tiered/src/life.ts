@@ -147,11 +147,12 @@ export async function hasGiven(warm: Tier, life: string | undefined): Promise<bo
 }
 
 /** What the archive has under a thread's id. */
-interface Copy {
+export interface Copy {
   /** Whether it is of the life that the warm tier has. */
   readonly whose: "own" | "other" | "none";
   /** Its life. */
   readonly life: string | undefined;
+  readonly revision: number;
 }
 
 /**
@@ -165,19 +166,21 @@ export async function whoseCopy(
   threadId: string,
   life: string | undefined,
 ): Promise<Copy> {
-  const { head: copy } = await cold.peek({ threadId, namespace: lifeOf });
-  if (copy !== undefined && copy === life) return { whose: "own", life: copy };
-  if (copy === undefined && !(await hasCheckpoints(cold, threadId))) return { whose: "none", life: copy };
+  const { head: copy, revision } = await cold.peek({ threadId, namespace: lifeOf });
+  if (copy !== undefined && copy === life) return { whose: "own", life: copy, revision };
+  if (copy === undefined && !(await hasCheckpoints(cold, threadId)))
+    return { whose: "none", life: copy, revision };
   const [giver, other] = [giverOf(life), giverOf(copy)];
   const differ = giver !== undefined && other !== undefined && giver !== other;
   const isOwn = !differ && (await sharesCheckpoint(warm, cold, threadId));
-  return { whose: isOwn ? "own" : "other", life: copy };
+  return { whose: isOwn ? "own" : "other", life: copy, revision };
 }
 
 /**
  * Throws if what the archive has under a thread's id is of another thread, so that a deletion of this one mustn't delete it. Nothing is
  * refused that was deleted here before.
  * @param now the thread's life and mark in the warm tier
+ * @returns what the archive has
  * @throws StratigraphError "CORRUPT"
  */
 export async function refuseForeign(
@@ -185,10 +188,11 @@ export async function refuseForeign(
   cold: Tier,
   threadId: string,
   now: { readonly life: string | undefined; readonly isArchived: boolean },
-): Promise<void> {
-  const { whose, life } = await whoseCopy(warm, cold, threadId, now.life);
-  if (whose !== "other") return;
-  if (now.isArchived || !(await wasDeleted(warm, threadId, life))) throw foreign(warm, cold, threadId);
+): Promise<Copy> {
+  const copy = await whoseCopy(warm, cold, threadId, now.life);
+  if (copy.whose === "other" && (now.isArchived || !(await wasDeleted(warm, threadId, copy.life))))
+    throw foreign(warm, cold, threadId);
+  return copy;
 }
 
 /** The move of the life's head in the cold tier. It is refused if the copy there has another life. */

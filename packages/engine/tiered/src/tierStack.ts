@@ -117,7 +117,6 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   readonly #openForMs: number;
   readonly #drainForMs: number;
   readonly #endForMs: number;
-  readonly #now: () => number;
   readonly #gate: CallGate;
   #ended: Promise<void> | undefined;
 
@@ -145,7 +144,6 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     this.#openForMs = stack.coldBreaker.timeoutMs;
     this.#drainForMs = stack.drainForMs;
     this.#endForMs = stack.endForMs;
-    this.#now = now;
     const gate = new CallGate(this.name);
     this.#gate = gate;
     if (readsAncestry(warm)) this.ancestry = (...args) => gate.run(() => this.#ancestry(warm, ...args));
@@ -589,13 +587,12 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   ): Promise<boolean> {
     return await this.#changing(threadId, async () => {
       const archive = this.#archive;
-      const sinceMs = this.#now();
       const deleted = await work(async () => await archive?.beforeDeletion(threadId));
       if (deleted === false) return false;
       const copy = deleted === true ? undefined : deleted;
       await Promise.all([
         this.dropCopies(threadId),
-        copy?.mayHold === true ? archive?.deleteThread(threadId, { ...copy, sinceMs }) : undefined,
+        copy?.mayHold === true ? archive?.deleteThread(threadId, copy) : undefined,
       ]);
       if (copy !== undefined && (await archive?.isBack(threadId, copy)) === true) {
         await this.#warm.primary.deleteThread(threadId);

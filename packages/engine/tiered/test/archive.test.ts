@@ -490,12 +490,12 @@ test("a thread that was never archived is deleted without a request to the archi
   await saver.maintain();
   await fill(saver, "warm", 3);
   cold.calls.length = 0;
-  cold.hold("deleteThread");
+  cold.hold("deleteUnchanged");
   await saver.deleteThread("warm");
   expect(cold.calls).toEqual([]);
   cold.reset();
   await saver.deleteThread("idle");
-  expect(cold.calls.map(({ method }) => method)).toEqual(["peek", "deleteThread"]);
+  expect(cold.calls.map(({ method }) => method)).toEqual(["peek", "deleteUnchanged"]);
   expect(await cold.inner.blobs("idle")).toEqual([]);
 });
 

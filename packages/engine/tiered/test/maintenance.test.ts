@@ -187,7 +187,7 @@ describe("deleteAfter with a cold tier", () => {
     later(8 * day);
     await saver.maintain();
     later(91 * day);
-    const heal = cold.failWhen(({ method }) => method === "deleteThread");
+    const heal = cold.failWhen(({ method }) => method === "deleteUnchanged");
     expect((await saver.maintain()).steps).toMatchObject([{ what: "delete", done: true }]);
     heal();
     expect((await saver.maintain()).steps).toMatchObject([

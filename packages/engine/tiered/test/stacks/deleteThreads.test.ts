@@ -141,8 +141,8 @@ test("an archive that can't be reached is reported, and the deletion is complete
   await fill(saver, "archived-anna", "anna");
   await saver.maintain();
   const cold = s3({ client: bucket.client, bucket: bucket.bucket });
-  const { deleteThread } = cold;
-  cold.deleteThread = async () => {
+  const { deleteUnchanged } = cold;
+  cold.deleteUnchanged = async () => {
     throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
   };
   const withBrokenArchive = new TieredSaver({
@@ -155,7 +155,7 @@ test("an archive that can't be reached is reported, and the deletion is complete
     complete: false,
     threads: [{ threadId: "archived-anna", verified: false, reason: "Tier s3 holds something of it." }],
   });
-  cold.deleteThread = deleteThread;
+  cold.deleteUnchanged = deleteUnchanged;
   const threadIds = report.threads.map(({ threadId }) => threadId);
   expect(await saver.deleteThreads({ threadIds })).toMatchObject({ complete: true });
   expect((await objectsOf("archived-anna")).map(({ Key }) => Key)).toEqual([
