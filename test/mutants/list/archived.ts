@@ -305,12 +305,11 @@ export const archivedMutants: readonly Mutant[] = [
   {
     id: "av67",
     kind: "guard",
-    what: "a deletion that is repeated deletes what another database has archived",
+    what: "a deletion that is repeated leaves to maintenance what the archive couldn't delete at the first",
     file: "packages/engine/tiered/src/archive.ts",
     find: "...(mayHold ? await",
     replace: "...(isCopied || life!.head !== undefined ? await",
-    tests: ["packages/engine/tiered/test/otherArchive.test.ts"],
-    name: "memory maintenance",
+    tests: ["packages/engine/tiered/test/archive.test.ts"],
   },
   {
     id: "av68",

@@ -484,6 +484,17 @@ test("a listing of all threads remembers none of the checkpoints that it has ret
   }
 });
 
+test("a deletion that the archive didn't carry out is carried out when it is repeated", async () => {
+  const { saver, cold } = opened();
+  await fill(saver, "t", 3);
+  await saver.maintain();
+  cold.failNext("deleteUnchanged");
+  await saver.deleteThread("t");
+  expect(await cold.inner.blobs("t")).not.toEqual([]);
+  await saver.deleteThread("t");
+  expect(await cold.inner.blobs("t")).toEqual([]);
+});
+
 test("a thread that was never archived is deleted without a request to the archive; one that was, after a look at what is there", async () => {
   const { saver, cold } = opened();
   await fill(saver, "idle", 3);
