@@ -1,6 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
 const engine = "packages/engine";
+const walks = "packages/tools/cli/test/operations/damagedThreads.test.ts";
 const story = `${engine}/tiered/test/stacks/damaged.test.ts`;
 
 /** One damaged row ends a walk over all rows. */
@@ -74,5 +75,45 @@ export const oneDamagedRow: readonly Mutant[] = [
     replace: "if (threadId !== undefined) yield threadId;",
     tests: [story],
     name: "a folder: the others are deleted by their tags",
+  },
+  {
+    id: "od08",
+    kind: "guard",
+    what: "a damaged thread ends the terminal's walk over threads by their age",
+    file: "packages/tools/cli/src/operations/change/selectedThreads.ts",
+    find: "writtenBeforeMs: beforeMs, after, includeEvicted, onDamaged }",
+    replace: "writtenBeforeMs: beforeMs, after, includeEvicted }",
+    tests: [walks],
+    name: "a folder prune",
+  },
+  {
+    id: "od09",
+    kind: "guard",
+    what: "a damaged thread ends a copy of all threads",
+    file: "packages/features/migrate/src/copy/ownThreads.ts",
+    find: "tier.threads({ onDamaged })",
+    replace: "tier.threads({})",
+    tests: [walks],
+    name: "a folder move",
+  },
+  {
+    id: "od10",
+    kind: "guard",
+    what: "a copy of all threads leaves out one whose name is damaged, and doesn't tell",
+    file: "packages/features/migrate/src/copy/ownThreads.ts",
+    find: "if (threadId === undefined) unnamed.push(error);",
+    replace: "if (threadId === undefined) return;",
+    tests: [walks],
+    name: "PostgreSQL",
+  },
+  {
+    id: "od11",
+    kind: "guard",
+    what: "a damaged thread ends the search for journals that others share",
+    file: "packages/features/migrate/src/sources/openCalls.ts",
+    find: "    return found;\n  } catch (error) {\n    if (!isOfOneThread(error)) throw error;\n  }\n",
+    replace: "    return found;\n  } catch (error) {\n    throw error;\n  }\n",
+    tests: [walks],
+    name: "a folder export",
   },
 ];

@@ -1,6 +1,6 @@
 import { EvictedError, headlessError, type StratigraphError } from "../contract/errors.ts";
 import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
-import type { ListQuery, Namespace, Tier } from "../contract/tier.ts";
+import type { ListQuery, Namespace, ThreadQuery, Tier } from "../contract/tier.ts";
 import {
   hasKeyCheckPlaces,
   keepsKeyChecks,
@@ -66,10 +66,13 @@ export async function refuseParts(tier: Tier): Promise<void> {
   for await (const threadId of archivedElsewhere(tier)) await refusePart(tier, { threadId });
 }
 
-/** The threads of which a part is in an archive that isn't open. As many queries as {@link refuseParts}. */
-export async function* archivedElsewhere(tier: Tier): AsyncGenerator<string> {
+/** The threads of which a part is in an archive that isn't open. As many queries as {@link refuseParts}. @param onDamaged as of ThreadQuery */
+export async function* archivedElsewhere(
+  tier: Tier,
+  onDamaged?: ThreadQuery["onDamaged"],
+): AsyncGenerator<string> {
   if (hasArchive(tier) || !(await mayHaveArchived(tier))) return;
-  for await (const { threadId } of tier.threads({}))
+  for await (const { threadId } of tier.threads({ onDamaged }))
     if (await isArchivedElsewhere(tier, threadId)) yield threadId;
 }
 

@@ -1,73 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { MemoryTier, type Tier } from "@stratigraph/core";
-import { postgres } from "@stratigraph/postgres";
-import { redis } from "@stratigraph/redis";
 import type { LeaseKeeper } from "@stratigraph/core/tier";
-import { folder } from "@stratigraph/s3";
 import { TieredSaver } from "@stratigraph/tiered";
-import { Redis } from "ioredis";
-import { fastFolder } from "../../../../../test/servers/fastFolder.ts";
-import { query } from "../../../../../test/servers/postgres.ts";
-import { freshDatabase, sharedRedis } from "../../../../../test/servers/shared.ts";
 import { put, stepsOf, text } from "../support.ts";
+import { storages } from "./support/damagedStorages.ts";
 
 // One thread whose own fields are damaged keeps no maintenance from the others.
-
-interface Opened {
-  readonly tier: Tier;
-  /** Damages what names a thread, deleted or not. */
-  damage(id: string): Promise<unknown>;
-  /** Damages the head of a thread, as the tier reads it. */
-  damageHead?: ((id: string) => Promise<unknown>) | undefined;
-  close(): Promise<unknown>;
-}
-
-const storages: readonly (readonly [string, () => Promise<Opened>])[] = [
-  [
-    "PostgreSQL",
-    async () => {
-      const database = await freshDatabase();
-      const key = (id: string): string => `'\\x02${Buffer.from(id).toString("hex")}'`;
-      const damage = (id: string): Promise<unknown> =>
-        query(
-          database.url,
-          `update stratigraph.threads set key = '\\xff00'::bytea || key where key = ${key(id)}`,
-        );
-      const damageHead = (id: string): Promise<unknown> =>
-        query(
-          database.url,
-          `update stratigraph.heads h set id = '\\xff00'::bytea || h.id from stratigraph.threads t
-            where t.thread = h.thread and t.key = ${key(id)} and h.ns = ''`,
-        );
-      return { tier: postgres({ url: database.url }), damage, damageHead, close: () => database.drop() };
-    },
-  ],
-  [
-    "Redis",
-    async () => {
-      const shared = await sharedRedis();
-      const raw = new Redis(shared.url);
-      const damage = (id: string): Promise<unknown> => raw.hset(`${shared.prefix}t:{${id}}`, "id", "another");
-      const damageHead = (id: string): Promise<unknown> => raw.hset(`${shared.prefix}t:{${id}}`, "rev", "x");
-      return { tier: redis(shared), damage, damageHead, close: async () => raw.disconnect() };
-    },
-  ],
-  [
-    "a folder",
-    async () => {
-      const path = await mkdtemp(join(fastFolder(), "stratigraph-damaged-"));
-      const damage = async (id: string): Promise<void> => {
-        const files = await readdir(path, { recursive: true });
-        const heads = files.filter((file) => file.includes(id) && file.endsWith("head"));
-        expect(heads).toHaveLength(1);
-        await writeFile(join(path, heads[0]!), "damaged");
-      };
-      return { tier: folder({ path }), damage, close: () => rm(path, { recursive: true }) };
-    },
-  ],
-];
 
 /** The step that tells of it. */
 const told = expect.objectContaining({

@@ -1,4 +1,4 @@
-import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, type StratigraphError, type TierSaver } from "@stratigraph/core";
 import { checkOptions } from "@stratigraph/core/internal";
 import type { ThreadTarget } from "../contract/target.ts";
 import { checkSaver, checkTarget } from "./checkArguments.ts";
@@ -34,7 +34,9 @@ export async function exportThreads(
   const elsewhere = await callsElsewhere(saver);
   const source = tierSource(saver, elsewhere);
   const tally = new Tally(await source.plan(), options);
-  const wanted = await ownThreads(saver.tier, { threadIds, after });
+  const unnamed: StratigraphError[] = [];
+  const wanted = await ownThreads(saver.tier, { threadIds, after }, unnamed);
+  tally.unnamed(unnamed);
   const whole = new Set<string>();
   const exportThread = async (threadId: string): Promise<void> => {
     const thread = await source.thread!(threadId);

@@ -1,4 +1,4 @@
-import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, type StratigraphError, type TierSaver } from "@stratigraph/core";
 import { checkOptions, deletesUnchanged, RunsUnderWay, type OptionNames } from "@stratigraph/core/internal";
 import { reservedNamespaces, type UnchangedDeleter } from "@stratigraph/core/tier";
 import { checkSaver } from "./checkArguments.ts";
@@ -45,7 +45,8 @@ export async function moveThreads(
       "Threads are deleted only once their copies were verified.",
     );
   const deletes = source === "delete" ? deleterOf(from, to) : undefined;
-  const wanted = await ownThreads(from.tier, { threadIds, after });
+  const unnamed: StratigraphError[] = [];
+  const wanted = await ownThreads(from.tier, { threadIds, after }, unnamed);
   const isAsked = threadIds !== undefined || deletes !== undefined;
   let elsewhere = isAsked ? await callsElsewhere(from) : undefined;
   /** The revisions of copied threads that are deleted once their calls arrived, too, and nobody needs theirs. */
@@ -62,7 +63,8 @@ export async function moveThreads(
     },
   };
   const tally = new Tally({ threads: wanted.length }, options);
-  let [isWhole, isAborted] = [true, false];
+  tally.unnamed(unnamed);
+  let [isWhole, isAborted] = [unnamed.length === 0, false];
   for (const threadId of wanted) {
     tally.begin(threadId);
     try {

@@ -1,22 +1,30 @@
-import type { Tier } from "@stratigraph/core";
+import type { StratigraphError, Tier } from "@stratigraph/core";
 import { RunsUnderWay } from "@stratigraph/core/internal";
 import type { SourceSelection } from "../contract/source.ts";
+import { isOfOneThread } from "./isOfOneThread.ts";
 
 /**
  * The thread ids of a Stratigraph storage that are to be copied. They are sorted, as writes change the order in the storage.
- * Archived threads are among them.
+ * Archived threads are among them, and those whose head is damaged, if it is known whose it is.
+ * @param unnamed gets the errors of the others
  */
 export async function ownThreads(
   tier: Tier,
   { threadIds, after }: SourceSelection = {},
+  unnamed: StratigraphError[] = [],
 ): Promise<readonly string[]> {
   if (threadIds !== undefined) return threadIds;
   // A run that was stopped may still begin a thread.
   await RunsUnderWay.of(tier).othersEnded({});
   const ids: string[] = [];
-  for await (const { threadId } of tier.threads({}))
-    if (after === undefined || threadId > after) ids.push(threadId);
-  return ids.sort();
+  const onDamaged = (error: Error): void => {
+    if (!isOfOneThread(error)) throw error;
+    const { threadId } = error.data as { threadId?: string };
+    if (threadId === undefined) unnamed.push(error);
+    else ids.push(threadId);
+  };
+  for await (const { threadId } of tier.threads({ onDamaged })) ids.push(threadId);
+  return ids.filter((threadId) => after === undefined || threadId > after).sort();
 }
 
 /** The difference that is reported for a thread that isn't here, or not all of it: the rest is in its archive. */

@@ -142,6 +142,11 @@ export class Tally {
     this.#passed(threadId);
   }
 
+  /** Notes threads that couldn't be copied, as what names them is damaged. */
+  unnamed(errors: readonly StratigraphError[]): void {
+    this.differs(errors.map(({ message }) => ({ threadId: "", what: `a thread wasn't copied: ${message}` })));
+  }
+
   /** Notes a thread that was named, and that the source doesn't have. */
   missing(threadId: string): void {
     this.differs([{ threadId, what: "the source has no such thread" }]);

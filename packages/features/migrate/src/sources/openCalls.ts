@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
 import { archivedElsewhere, callsElsewhereTerm, runDeleted, statusAt } from "@stratigraph/core/internal";
 import { reservedNamespaces, type CheckpointRecord } from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
 import { isOfOneThread } from "../copy/isOfOneThread.ts";
+import { ownThreads } from "../copy/ownThreads.ts";
 import type { CallsElsewhere, CallsOfThread, KnownCall, Where } from "../contract/calls.ts";
 import type { OutlineEntry } from "../contract/source.ts";
 
@@ -28,25 +29,48 @@ interface Entry {
 /** Reads the journals in which runs of other threads recorded calls (`configurable.journal`). */
 export async function callsElsewhere(saver: TierSaver): Promise<CallsElsewhere> {
   const namespace = reservedNamespaces.calls;
-  const terms = [callsElsewhereTerm];
-  const journals = new Set<string>();
-  for await (const { record } of saver.tier.list({ namespace, terms, recordsOnly: true }))
-    journals.add(record.threadId);
+  const journals = await journalsOf(saver.tier);
   const found = new Map<string, KnownCall[]>();
   const mayHave = (journal: string, status: "unknown" | "damaged") =>
     addTo(found, new Map([[anyThread, [{ call: unread, status, journal }]]]));
   for (const journal of journals) {
-    const calls = await readCalls(saver, journal);
-    addTo(found, calls.ofOthers());
-    if (calls.isDamaged) mayHave(journal, "damaged");
+    const calls = await readCalls(saver, journal).catch((error: unknown) => {
+      if (!isOfOneThread(error)) throw error;
+    });
+    addTo(found, calls?.ofOthers());
+    if (calls?.isDamaged !== false) mayHave(journal, "damaged");
   }
-  for await (const journal of archivedElsewhere(saver.tier)) {
-    // The journal of a conversation is taken for its own: others' calls in it can't be seen, and every thread would be told.
-    const root = await saver.tier.peek({ threadId: journal, namespace: "" });
-    if (root.head !== undefined || root.headless === true) continue;
+  for await (const journal of archivedElsewhere(saver.tier, () => undefined)) {
+    if (!(await mayBeShared(saver.tier, journal))) continue;
     const { head } = await saver.tier.peek({ threadId: journal, namespace });
     if (head !== undefined) mayHave(journal, "unknown");
   }
+  return found;
+}
+
+/** The journal of a conversation is taken for its own: others' calls in it can't be seen, and every thread would be told. */
+async function mayBeShared(tier: Tier, threadId: string): Promise<boolean> {
+  const { head, headless } = await tier.peek({ threadId, namespace: "" });
+  return head === undefined && headless !== true;
+}
+
+/** The threads whose journals have calls of others. One that is damaged ends a list of all: then each is asked. */
+async function journalsOf(tier: Tier): Promise<ReadonlySet<string>> {
+  const query = { namespace: reservedNamespaces.calls, terms: [callsElsewhereTerm], recordsOnly: true };
+  const found = new Set<string>();
+  try {
+    for await (const { record } of tier.list(query)) found.add(record.threadId);
+    return found;
+  } catch (error) {
+    if (!isOfOneThread(error)) throw error;
+  }
+  for (const threadId of await ownThreads(tier))
+    try {
+      for await (const _ of tier.list({ ...query, threadId, limit: 1 })) found.add(threadId);
+    } catch (error) {
+      if (!isOfOneThread(error)) throw error;
+      if (await mayBeShared(tier, threadId).catch(() => false)) found.add(threadId);
+    }
   return found;
 }
 

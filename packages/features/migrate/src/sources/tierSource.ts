@@ -1,4 +1,4 @@
-import { NotFoundError, type TierSaver } from "@stratigraph/core";
+import { NotFoundError, type StratigraphError, type TierSaver } from "@stratigraph/core";
 import {
   batchesOfChild,
   currentWrites,
@@ -58,7 +58,10 @@ async function* threadsOf(saver: TierSaver, selection?: SourceSelection): AsyncG
   let all: Promise<CallsElsewhere> | undefined;
   // Of a journal that can't be read, nobody knows whose calls it has.
   const allElsewhere = () => (all ??= callsElsewhere(saver));
-  for (const threadId of await ownThreads(saver.tier, selection)) {
+  const unnamed: StratigraphError[] = [];
+  const wanted = await ownThreads(saver.tier, selection, unnamed);
+  for (const error of unnamed) yield unread("", error, allElsewhere);
+  for (const threadId of wanted) {
     const thread = await threadOf(saver, threadId, elsewhere).catch((error: unknown) =>
       unread(threadId, error, allElsewhere),
     );

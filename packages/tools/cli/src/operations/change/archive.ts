@@ -34,8 +34,9 @@ export const archive = operation({
     const way = wayOf(selection, "archive", ["thread", "tag", "olderThan"]);
     const threads = selectedThreads(saver, selection, { way, cursor, skipArchived: true });
     const moving = new MovedThreads();
-    const walked = await eachThread(context, threads, cursor, ({ threadId }) =>
+    const walked = await eachThread(context, threads, cursor, ({ threadId, damaged }) =>
       moving.move(threadId, async () => {
+        if (damaged !== undefined) throw damaged;
         const moved = await archiver.archiveThread(threadId, (hash, found) => blobs.payload(hash, found), {
           dryRun,
         });

@@ -207,7 +207,11 @@ class Deletion {
   }
 
   /** Deletes a thread that was chosen by its age, not by name: only if nobody wrote to it since. */
-  async #idle({ threadId, revision }: SelectedThread): Promise<Item | undefined> {
+  async #idle({ threadId, revision, damaged }: SelectedThread): Promise<Item | undefined> {
+    if (damaged !== undefined) {
+      const reason = messageOf(damaged);
+      return this.#count({ threadId, found: [], verified: false, reason }, { remains: this.remains });
+    }
     const look = (): Promise<DeletionReport> =>
       this.#saver.deleteThreads({ threadIds: [threadId] }, { dryRun: true });
     const before = await look();
@@ -231,7 +235,7 @@ class Deletion {
     return this.#count({ ...rest, verified, ...(verified ? {} : { reason }) }, before);
   }
 
-  #count({ threadId, found, verified, reason }: DeletedThread, { remains }: DeletionReport): Item {
+  #count({ threadId, found, verified, reason }: DeletedThread, { remains }: Pick<DeletionReport, "remains">): Item {
     const holdings = holdingsOf(found);
     this.threads += 1;
     if (!verified) this.failed += 1;

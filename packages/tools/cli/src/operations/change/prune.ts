@@ -78,9 +78,10 @@ export const prune = operation({
     const total = { looked: 0, threads: 0, checkpoints: 0, bytes: 0, failed: 0 };
     const way = wayOf(selection, "prune", ["thread", "tag", "all"]);
     const threads = selectedThreads(saver, selection, { way, cursor, skipArchived: true });
-    const walked = await eachThread(context, threads, cursor, async ({ threadId }) => {
+    const walked = await eachThread(context, threads, cursor, async ({ threadId, damaged }) => {
       total.looked += 1;
       try {
+        if (damaged !== undefined) throw damaged;
         const { checkpoints, kept, bytes } = await pruneThread(
           saver.tier,
           saver.coder,

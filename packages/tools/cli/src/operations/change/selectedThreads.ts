@@ -1,4 +1,10 @@
-import { InvalidOptionError, type Duration, type ThreadInfo, type TierSaver } from "@stratigraph/core";
+import {
+  InvalidOptionError,
+  StratigraphError,
+  type Duration,
+  type ThreadInfo,
+  type TierSaver,
+} from "@stratigraph/core";
 import { msOf } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { tagsOf } from "../table/pairs.ts";
@@ -29,8 +35,10 @@ export interface SelectedThread {
   readonly threadId: string;
   /** Its revision when it was chosen; absent if it was named. */
   readonly revision?: number | undefined;
-  /** Where a later call goes on after this thread. */
-  readonly next: string;
+  /** Where a later call goes on after this thread; undefined at the beginning. */
+  readonly next: string | undefined;
+  /** Why it can't be worked on: what names it is damaged. Its id is "" if that isn't known. */
+  readonly damaged?: Error;
 }
 
 /** How many threads are listed at once by their tags. */
@@ -136,11 +144,24 @@ async function* written(
   const ageMs = olderThan === undefined ? -clockDoubtMs : msOf("olderThan", olderThan);
   const beforeMs = at?.beforeMs ?? Date.now() - ageMs;
   const after = at?.after as ThreadInfo | undefined;
-  for await (const info of saver.tier.threads({ writtenBeforeMs: beforeMs, after, includeEvicted })) {
+  let next = at === undefined ? undefined : encode(at);
+  const damaged: Error[] = [];
+  function* leftOut(): Generator<SelectedThread> {
+    for (const error of damaged.splice(0)) {
+      const { threadId = "" } = StratigraphError.is(error) ? (error.data as { threadId?: string }) : {};
+      yield { threadId, next, damaged: error };
+    }
+  }
+  const onDamaged = (error: Error): void => void damaged.push(error);
+  const query = { writtenBeforeMs: beforeMs, after, includeEvicted, onDamaged };
+  for await (const info of saver.tier.threads(query)) {
     const { threadId, revision, head, writtenAtMs, evicted } = info;
     const last = { threadId, revision, writtenAtMs, evicted, ...(head === undefined ? {} : { head }) };
-    yield { threadId, revision, next: encode({ after: last, beforeMs }) };
+    yield* leftOut();
+    next = encode({ after: last, beforeMs });
+    yield { threadId, revision, next };
   }
+  yield* leftOut();
 }
 
 function encode(at: Place): string {

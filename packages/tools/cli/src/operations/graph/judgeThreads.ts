@@ -67,7 +67,10 @@ export async function judgeThreads(
         ...{ findings, leftOut, threads, bad, skipped, kinds, complete: false },
         ...(cursor === undefined ? {} : { cursor }),
       };
-    await inParallel(chunk, together, ({ threadId }) => judge(threadId));
+    await inParallel(chunk, together, async ({ threadId, damaged }) => {
+      if (damaged !== undefined) throw damaged;
+      await judge(threadId);
+    });
     const last = chunk.at(-1)!;
     cursor = last.next;
     context.progress({ done: threads + skipped, unit: "threads", at: last.threadId });
@@ -78,6 +81,7 @@ export async function judgeThreads(
 interface WalkedThread {
   readonly threadId: string;
   readonly next?: string | undefined;
+  readonly damaged?: Error;
 }
 
 function threadsOf(
