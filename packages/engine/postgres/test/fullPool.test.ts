@@ -37,7 +37,7 @@ test.each([
         retryable: true,
         data: { connections: 2, forMs: 300 },
       });
-      expect(String(error)).toContain("All 2 connections of the pool have been in use for 300 ms");
+      expect(String(error)).toContain("All 2 connections of the pool have been in use for at least 300 ms");
       expect(String(error)).toMatch(/Of the \d+ sessions of user postgres there, 1 hold a transaction open/);
       expect(String(error)).not.toContain("Check that the server runs");
     }
@@ -61,7 +61,7 @@ test("a saver's own pool, whose statements wait for a lock, is named as well", a
     // A heavy statement may take six times as long as waiting for a connection.
     const first = saver.deleteThread("t").catch((error: unknown) => error);
     const second = await saver.getTuple(at("t")).catch((error: unknown) => error);
-    expect(String(second)).toContain("The only connection of the pool has been in use for 300 ms");
+    expect(String(second)).toContain("The only connection of the pool has been in use for at least 300 ms");
     await locker.query("rollback");
     await first;
   } finally {

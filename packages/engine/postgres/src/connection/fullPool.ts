@@ -58,7 +58,7 @@ export async function explainFullPool(pool: PgPool, error: unknown): Promise<unk
       : `All ${connections} connections of the pool have`;
   return new StratigraphError(
     "UNAVAILABLE",
-    `${all} been in use${forMs === undefined ? "" : ` for ${forMs} ms`} (${textOf(error.cause)}), while PostgreSQL answers. ${sessions} ` +
+    `${all} been in use${forMs === undefined ? "" : ` for at least ${forMs} ms`} (${textOf(error.cause)}), while PostgreSQL answers. ${sessions} ` +
       `Look for transactions that stay open, for connections of pool.connect() that aren't released, and for slow statements. Or give the pool ` +
       `more connections (max), or Stratigraph a pool of its own. The call may be repeated.`,
     { ...error.data, connections },
