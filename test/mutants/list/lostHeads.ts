@@ -293,14 +293,4 @@ export const lostHeadMutants: readonly Mutant[] = [
     tests: ["packages/engine/tiered/test/trusted.test.ts"],
     name: "a head that is lost",
   },
-  {
-    id: "lh52",
-    kind: "guard",
-    what: "a trusted stack believes what it read of the root before a copy's mark changed",
-    file: "packages/engine/tiered/src/tierStack.ts",
-    find: 'namespace === reservedNamespaces.copy ? "" : namespace',
-    replace: "namespace",
-    tests: ["packages/engine/tiered/test/trusted.test.ts"],
-    name: "what was read before a copy's parts came",
-  },
 ];

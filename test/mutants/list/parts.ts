@@ -88,15 +88,6 @@ export const partsMutants: readonly Mutant[] = [
     tests: copies,
   },
   {
-    id: "pa10",
-    kind: "guard",
-    what: "what a killed archiver left of a thread that was deleted stays",
-    file: "packages/engine/tiered/src/dueDeletions.ts",
-    find: "archived.head !== undefined || life !== undefined;",
-    replace: "archived.head !== undefined;",
-    tests: archives,
-  },
-  {
     id: "pa11",
     kind: "guard",
     what: "… where the warm tier lists no deletions",

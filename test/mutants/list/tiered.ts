@@ -368,4 +368,14 @@ export const tieredMutants: readonly Mutant[] = [
     tests: ["test/simulation/archive.test.ts"],
     name: "late at peek",
   },
+  {
+    id: "lh52",
+    kind: "guard",
+    what: "a trusted stack believes what it read of the root before a copy's mark changed",
+    file: "packages/engine/tiered/src/tierStack.ts",
+    find: 'namespace === reservedNamespaces.copy ? "" : namespace',
+    replace: "namespace",
+    tests: ["packages/engine/tiered/test/trusted.test.ts"],
+    name: "what was read before a copy's parts came",
+  },
 ];

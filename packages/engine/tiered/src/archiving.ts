@@ -13,7 +13,7 @@ import {
 import { archiveThread, type ArchivedCopy } from "./archiveThread.ts";
 import { markArchived, unmark } from "./archivedMark.ts";
 import type { ResolvedArchiving } from "./archivingOptions.ts";
-import { deleteCopy } from "./life.ts";
+import { deleteCopy, lifeOf } from "./life.ts";
 import { DueDeletions } from "./dueDeletions.ts";
 import { moveToArchive } from "./moveToArchive.ts";
 import type { TierStack } from "./tierStack.ts";
@@ -52,10 +52,8 @@ export class Archiving {
       const what = why === "deleted" ? "finish-deletion" : "delete";
       const step = await stepOf({ what, threadId }, async () => {
         if (dryRun) return { done: false };
-        if (why === "expired") return { done: await this.#expire(threadId) };
-        if (leftAt !== undefined) return { done: await deleteCopy(this.#parts.cold, threadId, leftAt) };
-        await this.#parts.cold.deleteThread(threadId);
-        return {};
+        if (why === "expired") return { done: await this.#expire(threadId, leftAt) };
+        return { done: await deleteCopy(this.#parts.cold, threadId, leftAt) };
       });
       if (!step.done) this.#dueDeletions.repeat();
       yield step;
@@ -63,12 +61,14 @@ export class Archiving {
   }
 
   /** Deletes only the archive of a thread in use, but an idle thread as a whole, unless somebody is writing to it right now. */
-  async #expire(threadId: string): Promise<boolean> {
+  async #expire(threadId: string, leftAt: number): Promise<boolean> {
     const { warm, cold, stack, forget } = this.#parts;
     const { revision, checkpoint } = await warm.read({ threadId, namespace: "" });
+    // What was archived since hasn't expired. An archiver brings its copy before it changes the warm tier.
+    if ((await cold.peek({ threadId, namespace: lifeOf })).revision !== leftAt) return false;
     const isIdle = checkpoint === undefined && revision > 0;
     if (!isIdle) {
-      await cold.deleteThread(threadId);
+      if (!(await deleteCopy(cold, threadId, leftAt))) return false;
       if (revision > 0) await unmark(warm, threadId, revision);
     } else if (!deletesUnchanged(stack) || !(await stack.deleteUnchanged(threadId, revision))) return false;
     forget(threadId);

@@ -19,8 +19,8 @@ export const lookedThrough = "archive looked through";
 export interface DueDeletion {
   readonly why: "deleted" | "expired";
   readonly threadId: string;
-  /** If the thread has begun anew, the revision of the old copy in the archive. Only that copy is to be deleted. */
-  readonly leftAt?: number | undefined;
+  /** The revision of the copy in the archive. Only that copy is to be deleted: the thread may have begun anew, and be archived since. */
+  readonly leftAt: number;
 }
 
 /** Finds archived threads that must be deleted. It changes no thread itself. */
@@ -66,22 +66,18 @@ export class DueDeletions {
     let newestMs = 0;
     const query = { deletedFromMs: this.#deletedFromMs, onDamaged: this.#onDamaged };
     for await (const { threadId, deletedAtMs } of warm.tombstones(query)) {
-      const isLeft = await this.#orTold(() => this.#isLeft(threadId));
+      const due = await this.#orTold(() => this.#left(threadId));
       newestMs = deletedAtMs;
-      if (isLeft === true) yield { why: "deleted", threadId };
+      if (due !== undefined) yield due;
     }
     // Begin the next search a little earlier, because transactions don't always end in the order in which they began.
     if (!this.#mustRepeat) this.#deletedFromMs = Math.max(this.#deletedFromMs, newestMs - overlapMs);
   }
 
-  /** Whether the archive has anything of a deleted thread. */
-  async #isLeft(threadId: string): Promise<boolean> {
-    const archived = await this.#cold.peek({ threadId, namespace: "" });
-    if (archived.revision === 0) return false;
-    // A copy that an archiver didn't complete has only the head of its life.
-    const { head: life } = await this.#cold.peek({ threadId, namespace: lifeOf });
-    const isThere = archived.head !== undefined || life !== undefined;
-    return isThere && this.#orLeft(threadId, await mayHaveGiven(this.#warm, life));
+  /** What the archive has of a thread that was deleted, and may have begun anew since. */
+  async #left(threadId: string): Promise<DueDeletion | undefined> {
+    const { revision, head } = await this.#cold.peek({ threadId, namespace: "" });
+    return revision === 0 ? undefined : await this.#dueOf({ threadId, head });
   }
 
   /** What a look at one thread finds. If damage keeps it from being looked at, that is told, and the next one is looked at. */
@@ -121,7 +117,7 @@ export class DueDeletions {
   }
 
   /** Asks the warm tier about an archived thread. */
-  async #dueOf({ threadId, head }: ThreadInfo): Promise<DueDeletion | undefined> {
+  async #dueOf({ threadId, head }: Pick<ThreadInfo, "threadId" | "head">): Promise<DueDeletion | undefined> {
     // Ask the archive first: the warm tier has a life before the archive has it, and until the thread is deleted.
     const copy = await this.#cold.peek({ threadId, namespace: lifeOf });
     const owner = await this.#warm.peek({ threadId, namespace: "" });
@@ -131,7 +127,7 @@ export class DueDeletions {
     if (owner.head === undefined && (head ?? copy.head) !== undefined) {
       // A deletion removes the mark, too: a thread that has it, and no head, has lost its head.
       const { head: mark } = await this.#warm.peek({ threadId, namespace: archivedMark });
-      return mark === undefined ? { why: "deleted", threadId } : undefined;
+      return mark === undefined ? { why: "deleted", threadId, leftAt: copy.revision } : undefined;
     }
     const isOver =
       owner.head !== undefined && copy.head !== undefined && (await this.#isOver(threadId, copy.head));
@@ -155,9 +151,10 @@ export class DueDeletions {
   }
 
   /** Whether what the archive has is of the life that the warm tier has, or of one that it gave and doesn't rely on any more. */
-  async #mayExpire(threadId: string): Promise<boolean> {
+  async #mayExpire({ threadId, revision }: ThreadInfo): Promise<boolean> {
     const { head } = await this.#warm.peek({ threadId, namespace: lifeOf });
-    const { whose, life } = await whoseCopy(this.#warm, this.#cold, threadId, head);
+    const { whose, life, revision: copied } = await whoseCopy(this.#warm, this.#cold, threadId, head);
+    if (copied !== revision) return false;
     if (whose !== "other") return true;
     const mark = await this.#warm.peek({ threadId, namespace: archivedMark });
     const isOurs = mark.head === undefined && (await hasGiven(this.#warm, life)) === true;
@@ -169,11 +166,12 @@ export class DueDeletions {
     if (this.#deleteArchivedAfterMs === undefined) return;
     const now = this.#now();
     if (now - this.#expiryLookedAtMs < this.#deleteArchivedAfterMs / 100) return;
-    for await (const { threadId } of this.#cold.threads({
+    for await (const thread of this.#cold.threads({
       writtenBeforeMs: now - this.#deleteArchivedAfterMs,
       onDamaged: this.#onDamaged,
     }))
-      if ((await this.#orTold(() => this.#mayExpire(threadId))) === true) yield { why: "expired", threadId };
+      if ((await this.#orTold(() => this.#mayExpire(thread))) === true)
+        yield { why: "expired", threadId: thread.threadId, leftAt: thread.revision };
     if (!this.#mustRepeat) this.#expiryLookedAtMs = now;
   }
 }

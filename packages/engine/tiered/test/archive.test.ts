@@ -281,7 +281,7 @@ describe("deleting", () => {
       }
       const [first, later] = ["first", "later"].map((threadId) => ({ what: "finish-deletion", threadId }));
       expect((await saver.maintain({ dryRun: true })).steps).toMatchObject([first, later]);
-      cold.failNext("deleteThread");
+      cold.failNext("deleteUnchanged");
       const failed = [
         { ...first, done: false },
         { ...later, done: true },

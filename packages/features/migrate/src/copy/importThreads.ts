@@ -61,11 +61,13 @@ export async function importThreads(
       );
     } catch (error) {
       if (!isOfOneThread(error)) throw error;
-      tally.failed(threadId, error);
+      if (threadId === "") tally.unnamed([error]);
+      else tally.failed(threadId, error);
     } finally {
       await thread.close();
     }
-    isAborted = signal?.aborted === true;
+    // One whose name is damaged is no place to go on from.
+    isAborted = signal?.aborted === true && threadId !== "";
     if (isAborted) break;
   }
   const there = new CallsThere(saver);

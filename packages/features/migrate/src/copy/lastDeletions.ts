@@ -1,16 +1,19 @@
 import type { TierSaver } from "@stratigraph/core";
 import { callsElsewhere, kept } from "../sources/openCalls.ts";
+import { isOfOneThread } from "./isOfOneThread.ts";
 import { changedSince } from "./moveThread.ts";
 import type { Difference } from "./report.ts";
 
 /**
  * Deletes moved threads whose journals have calls of other threads, or whose calls are in journals of others. A journal is deleted after the
  * threads that use it: those that stay would make their calls again.
+ * @param allNamed false if the names of some threads are damaged: a thread that isn't found may be one of these
  * @param moved the revisions at which they were copied
  * @param deletes deletes a thread that is still at its revision
  */
 export async function deleteLast(
   from: TierSaver,
+  allNamed: boolean,
   moved: Map<string, number>,
   deletes: (threadId: string, revision: number) => Promise<boolean>,
 ): Promise<Difference[]> {
@@ -21,7 +24,7 @@ export async function deleteLast(
   const keepsOne = async (): Promise<boolean> => {
     for (const threadId of moved.keys())
       for (const user of usersBeside(threadId))
-        if (await isThere(from, user)) {
+        if (!allNamed || (await isThere(from, user))) {
           differences.push({ threadId, what: stillUsed(user) });
           return moved.delete(threadId);
         }
@@ -47,8 +50,13 @@ async function usersOf(from: TierSaver): Promise<ReadonlyMap<string, ReadonlySet
 }
 
 async function isThere({ tier }: TierSaver, threadId: string): Promise<boolean> {
-  const { head, headless } = await tier.peek({ threadId, namespace: "" });
-  return head !== undefined || headless === true;
+  try {
+    const { head, headless } = await tier.peek({ threadId, namespace: "" });
+    return head !== undefined || headless === true;
+  } catch (error) {
+    if (!isOfOneThread(error)) throw error;
+    return true;
+  }
 }
 
 /** Why a journal isn't deleted. */

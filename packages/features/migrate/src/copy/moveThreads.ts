@@ -99,7 +99,14 @@ export async function moveThreads(
     if (leftOut.length > 0) waiting.delete(threadId);
   }
   if (waiting.size > 0)
-    tally.differs(await deleteLast(from, waiting, async (...of) => await deletes!.deleteUnchanged(...of)));
+    tally.differs(
+      await deleteLast(
+        from,
+        unnamed.length === 0,
+        waiting,
+        async (...of) => await deletes!.deleteUnchanged(...of),
+      ),
+    );
   return tally.report(!isAborted);
 }
 

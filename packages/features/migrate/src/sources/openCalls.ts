@@ -29,7 +29,8 @@ interface Entry {
 /** Reads the journals in which runs of other threads recorded calls (`configurable.journal`). */
 export async function callsElsewhere(saver: TierSaver): Promise<CallsElsewhere> {
   const namespace = reservedNamespaces.calls;
-  const journals = await journalsOf(saver.tier);
+  const unnamed: StratigraphError[] = [];
+  const journals = await journalsOf(saver.tier, unnamed);
   const found = new Map<string, KnownCall[]>();
   const mayHave = (journal: string, status: "unknown" | "damaged") =>
     addTo(found, new Map([[anyThread, [{ call: unread, status, journal }]]]));
@@ -40,6 +41,7 @@ export async function callsElsewhere(saver: TierSaver): Promise<CallsElsewhere> 
     addTo(found, calls?.ofOthers());
     if (calls?.isDamaged !== false) mayHave(journal, "damaged");
   }
+  if (unnamed.length > 0) mayHave("", "damaged");
   for await (const journal of archivedElsewhere(saver.tier, () => undefined)) {
     if (!(await mayBeShared(saver.tier, journal))) continue;
     const { head } = await saver.tier.peek({ threadId: journal, namespace });
@@ -55,7 +57,7 @@ async function mayBeShared(tier: Tier, threadId: string): Promise<boolean> {
 }
 
 /** The threads whose journals have calls of others. One that is damaged ends a list of all: then each is asked. */
-async function journalsOf(tier: Tier): Promise<ReadonlySet<string>> {
+async function journalsOf(tier: Tier, unnamed: StratigraphError[]): Promise<ReadonlySet<string>> {
   const query = { namespace: reservedNamespaces.calls, terms: [callsElsewhereTerm], recordsOnly: true };
   const found = new Set<string>();
   try {
@@ -64,12 +66,12 @@ async function journalsOf(tier: Tier): Promise<ReadonlySet<string>> {
   } catch (error) {
     if (!isOfOneThread(error)) throw error;
   }
-  for (const threadId of await ownThreads(tier))
+  for (const threadId of await ownThreads(tier, {}, unnamed))
     try {
       for await (const _ of tier.list({ ...query, threadId, limit: 1 })) found.add(threadId);
     } catch (error) {
       if (!isOfOneThread(error)) throw error;
-      if (await mayBeShared(tier, threadId).catch(() => false)) found.add(threadId);
+      if (await mayBeShared(tier, threadId).catch(() => true)) found.add(threadId);
     }
   return found;
 }
