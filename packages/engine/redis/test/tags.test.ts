@@ -49,22 +49,21 @@ test("a tag's value is in no key's name, and a thread's name leaves its index wi
 });
 
 test("tags expire with their thread, and other threads' writes clear the index", async () => {
-  const tier = redis({ client, prefix: prefix });
+  const brief = redis({ client, prefix: prefix, ttl: "1s" });
   for (let n = 0; n < 5; n += 1) {
-    await tier.tagThread(`t${n}`, [anna]);
-    await tier.append(put(`t${n}`, "c1"));
+    await brief.tagThread(`t${n}`, [anna]);
+    await brief.append(put(`t${n}`, "c1"));
   }
-  const keys = await client.keys(`${prefix}*{t*}*`);
-  for (const key of keys) await client.pexpire(key, 1);
-  await waitUntil("Redis", async () => (await client.exists(...keys)) === 0);
-  expect((await named()).length).toBe(5);
+  await waitUntil("Redis", async () => (await client.exists(`${prefix}t:{t4}`)) === 0);
+  // Earlier ones may have gone with the writes of later ones, where five take a second.
+  expect(await named()).toContain("t4");
   let writes = 0;
   await waitUntil("Redis", async () => {
-    await tier.append(put(`other ${(writes += 1)}`, "c1"));
+    await brief.append(put(`other ${(writes += 1)}`, "c1"));
     return (await named()).length === 0;
   });
   await waitUntil("Redis", async () => {
-    await tier.append(put(`other ${(writes += 1)}`, "c1"));
+    await brief.append(put(`other ${(writes += 1)}`, "c1"));
     return (await client.exists(`${prefix}tags`)) === 0;
   });
 });

@@ -281,9 +281,12 @@ export class StoredThreads {
     const { tier } = this.#saver;
     const found = new Set<string>();
     let after: ThreadInfo | undefined;
+    const onDamaged = (error: Error): void =>
+      this.#api.logger.warn(`A thread isn't listed, it can't be read: ${String(error)}`);
     for (let listed = 0; listed < mostListed && found.size < enough; listed += pageSize) {
       const page: ThreadInfo[] = [];
-      for await (const thread of tier.threads({ order: "newest", after, limit: pageSize })) page.push(thread);
+      const query = { order: "newest", after, limit: pageSize, onDamaged } as const;
+      for await (const thread of tier.threads(query)) page.push(thread);
       const threads = page.filter(({ threadId }) => isUuid(threadId));
       await this.#each(
         threads.map((thread) => ({ ...thread, thread_id: thread.threadId })),

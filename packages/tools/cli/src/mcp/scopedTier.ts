@@ -1,4 +1,5 @@
 import { StratigraphError, type ThreadInfo, type Tier } from "@stratigraph/core";
+import { checkpointKey } from "@stratigraph/core/tier";
 import type {
   AppendRequest,
   Appended,
@@ -73,22 +74,51 @@ export class ScopedTier implements Tier {
       return;
     }
     let left = limit;
-    for await (const each of this.#tier.list(others)) {
-      if (!this.#has(each.record.threadId)) continue;
+    for await (const each of this.#listAll(others)) {
       yield each;
       left -= 1;
       if (left <= 0) return;
     }
   }
 
+  /** Lists these threads' checkpoints. Another one that is damaged ends a list of all: then each is listed. */
+  async *#listAll(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+    const listed = new Set<string>();
+    try {
+      for await (const each of this.#tier.list(query)) {
+        if (!this.#has(each.record.threadId)) continue;
+        listed.add(JSON.stringify([each.record.threadId, checkpointKey(each.record)]));
+        yield each;
+      }
+      return;
+    } catch (error) {
+      if (!this.#isOfOther(error)) throw error;
+    }
+    for await (const { threadId } of this.threads({}))
+      for await (const each of this.#tier.list({ ...query, threadId }))
+        if (!listed.has(JSON.stringify([threadId, checkpointKey(each.record)]))) yield each;
+  }
+
   async *threads({ limit = Infinity, ...query }: ThreadQuery): AsyncIterable<ThreadInfo> {
+    const onDamaged = (error: Error): void => {
+      if (this.#isOfOther(error)) return;
+      if (query.onDamaged === undefined) throw error;
+      query.onDamaged(error);
+    };
     let left = limit;
-    for await (const each of this.#tier.threads(query)) {
+    for await (const each of this.#tier.threads({ ...query, onDamaged })) {
       if (!this.#has(each.threadId)) continue;
       yield each;
       left -= 1;
       if (left <= 0) return;
     }
+  }
+
+  /** Whether an error tells of damage of a thread that isn't known to be one of these. */
+  #isOfOther(error: unknown): boolean {
+    if (!StratigraphError.is(error, "CORRUPT")) return false;
+    const { threadId } = error.data as { readonly threadId?: string };
+    return threadId === undefined || !this.#has(threadId);
   }
 
   async blobs(threadId: string, only?: readonly BlobHash[]): Promise<readonly BlobInfo[]> {

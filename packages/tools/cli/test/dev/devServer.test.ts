@@ -380,11 +380,20 @@ test("a thread that can't be read doesn't hide the others", async () => {
   await rm(opsFile());
   saver.unreadable = bad;
   await begin();
+  // Another one's name is damaged.
+  const threads = saver.tier.threads.bind(saver.tier);
+  vi.spyOn(saver.tier, "threads").mockImplementation(async function* (query) {
+    const error = new StratigraphError("CORRUPT", "A thread's id can't be read", {});
+    if (query.onDamaged === undefined) throw error;
+    query.onDamaged(error);
+    yield* threads(query);
+  });
   const listed = (await client.threads.search({ metadata: { graph_id: "agent" } })).map(
     ({ thread_id }) => thread_id,
   );
   expect([listed.includes(good), listed.includes(bad)]).toEqual([true, false]);
   saver.unreadable = undefined;
+  vi.restoreAllMocks();
   expect(await client.threads.search({ ids: [bad] })).toMatchObject([{ thread_id: bad, status: "idle" }]);
 });
 

@@ -235,7 +235,10 @@ class Deletion {
     return this.#count({ ...rest, verified, ...(verified ? {} : { reason }) }, before);
   }
 
-  #count({ threadId, found, verified, reason }: DeletedThread, { remains }: Pick<DeletionReport, "remains">): Item {
+  #count(
+    { threadId, found, verified, reason }: DeletedThread,
+    { remains }: Pick<DeletionReport, "remains">,
+  ): Item {
     const holdings = holdingsOf(found);
     this.threads += 1;
     if (!verified) this.failed += 1;
