@@ -151,10 +151,9 @@ export class DueDeletions {
   }
 
   /** Whether what the archive has is of the life that the warm tier has, or of one that it gave and doesn't rely on any more. */
-  async #mayExpire({ threadId, revision }: ThreadInfo): Promise<boolean> {
+  async #mayExpire({ threadId }: ThreadInfo): Promise<boolean> {
     const { head } = await this.#warm.peek({ threadId, namespace: lifeOf });
-    const { whose, life, revision: copied } = await whoseCopy(this.#warm, this.#cold, threadId, head);
-    if (copied !== revision) return false;
+    const { whose, life } = await whoseCopy(this.#warm, this.#cold, threadId, head);
     if (whose !== "other") return true;
     const mark = await this.#warm.peek({ threadId, namespace: archivedMark });
     const isOurs = mark.head === undefined && (await hasGiven(this.#warm, life)) === true;

@@ -1,5 +1,5 @@
-import type { TierSaver } from "@stratigraph/core";
-import { metadataTerms, refusePart } from "@stratigraph/core/internal";
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { listEach, metadataTerms, refusePart } from "@stratigraph/core/internal";
 import { checkThread } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import type { ThreadRef } from "./readPoint.ts";
@@ -20,7 +20,8 @@ export interface Branch {
 
 /**
  * All branches of a thread's root namespace: first the main line, then side branches (from time travel, `updateState` on an old
- * checkpoint, or lost races), newest first, and then the threads forked from it. Archived forks may be missing.
+ * checkpoint, or lost races), newest first, and then the threads forked from it. Archived forks may be missing, and damaged ones, which
+ * `verify` names.
  * @throws EvictedError if a part of the thread is in an archive that isn't open; InvalidOptionError, InvalidAddressError, CorruptionError
  */
 export async function branches(saver: TierSaver, thread: ThreadRef): Promise<Branch[]> {
@@ -53,21 +54,34 @@ export async function branchesOf(saver: TierSaver, threadId: string): Promise<Br
       ...(lostTo === undefined ? {} : { lostTo }),
     });
   }
-  for await (const fork of forksOf(saver, threadId)) found.push(fork);
+  for await (const fork of forksOf(saver, threadId, () => {})) found.push(fork);
   return found;
 }
 
-/** The threads that were forked from a thread, as they are found. Each takes two reads. */
-export async function* forksOf(saver: TierSaver, threadId: string): AsyncGenerator<Branch> {
+/**
+ * The threads that were forked from a thread, as they are found. Each takes two reads.
+ * @param onDamaged called for each thread that can't be read, as its data is damaged; what it throws ends the search
+ */
+export async function* forksOf(
+  saver: TierSaver,
+  threadId: string,
+  onDamaged: (error: Error) => void,
+): AsyncGenerator<Branch> {
   const looked = new Set<string>();
   const terms = metadataTerms({ forked_from: threadId });
-  for await (const { record } of saver.tier.list({ namespace: reflogNamespace, terms, recordsOnly: true })) {
+  const query = { namespace: reflogNamespace, terms, recordsOnly: true };
+  for await (const { record } of listEach(saver.tier, query, onDamaged)) {
     if (looked.has(record.threadId)) continue;
     looked.add(record.threadId);
-    const [origin] = (await readReflog(saver, record.threadId)).lineage;
-    const { head } = await saver.tier.peek({ threadId: record.threadId, namespace: "" });
-    if (origin?.threadId !== threadId || head === undefined) continue;
-    const { checkpointId: from } = origin;
-    yield { kind: "fork", threadId: record.threadId, namespace: "", checkpointId: head, from };
+    try {
+      const [origin] = (await readReflog(saver, record.threadId)).lineage;
+      const { head } = await saver.tier.peek({ threadId: record.threadId, namespace: "" });
+      if (origin?.threadId !== threadId || head === undefined) continue;
+      const { checkpointId: from } = origin;
+      yield { kind: "fork", threadId: record.threadId, namespace: "", checkpointId: head, from };
+    } catch (error) {
+      if (!StratigraphError.is(error, "CORRUPT")) throw error;
+      onDamaged(error);
+    }
   }
 }

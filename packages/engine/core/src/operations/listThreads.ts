@@ -4,7 +4,7 @@ import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { isUnderWay } from "../contract/copyMark.ts";
 import { isArchivedElsewhere } from "./archivedElsewhere.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
-import { InvalidOptionError } from "../contract/errors.ts";
+import { InvalidOptionError, StratigraphError } from "../contract/errors.ts";
 import { matches, metadataTerms } from "../encode/metadataTerms.ts";
 import type { Tags, ThreadTags } from "../saver/threadTags.ts";
 import { statusAt } from "./taskStates.ts";
@@ -38,6 +38,8 @@ export interface ThreadListOptions {
   readonly cursor?: string | undefined;
   /** Default 100. */
   readonly limit?: number | undefined;
+  /** Called for each thread that is left out because its data is damaged. Default: the first one ends the call with its error. */
+  readonly onDamaged?: ((error: Error) => void) | undefined;
 }
 
 const names: OptionNames<ThreadListOptions> = {
@@ -47,6 +49,7 @@ const names: OptionNames<ThreadListOptions> = {
   order: true,
   cursor: true,
   limit: true,
+  onDamaged: true,
 };
 const advice: OptionAdvice = {
   metadata: "Write filter.",
@@ -116,7 +119,7 @@ export async function listThreads(
   options: ThreadListOptions,
 ): Promise<ThreadPage> {
   checkThreadListOptions(options);
-  const { filter, tag, status, order = "newest", cursor, limit = 100 } = options;
+  const { filter, tag, status, order = "newest", cursor, limit = 100, onDamaged } = options;
   const after =
     cursor === undefined
       ? undefined
@@ -126,14 +129,20 @@ export async function listThreads(
     after,
     ...(tag === undefined ? {} : { tags: tags.asked(tag) }),
     ...(status === undefined ? {} : { status }),
+    onDamaged,
   };
   let skipped = 0;
   const skip = (): void => void (skipped += 1);
   const listed =
     filter === undefined
       ? withCheckpoints(tier, query, limit + 1)
-      : matching(tier, coder, tier.threads({ ...query, headTerms: metadataTerms(filter) }), filter, skip);
-  const found = status === undefined ? listed : standing(tier, coder, listed, status);
+      : lookedUp(tier.threads({ ...query, headTerms: metadataTerms(filter) }), onDamaged, (thread) =>
+          matching(tier, coder, thread, filter, skip),
+        );
+  const found =
+    status === undefined
+      ? listed
+      : lookedUp(listed, onDamaged, (thread) => standing(tier, coder, thread, status));
   const threads: ThreadInfo[] = [];
   // Where the tier has it: an archived thread stands where its archiving put it.
   let last: ThreadInfo | undefined;
@@ -172,13 +181,37 @@ async function* withCheckpoints(
     for await (const thread of tier.threads({ ...query, after, limit: pageSize })) {
       listed += 1;
       after = thread;
-      const { threadId, head } = thread;
-      if (head === undefined && (await tier.peek({ threadId, namespace: "" })).headless === true)
-        yield { ...thread, headless: true };
-      else if (query.tags !== undefined || head !== undefined || !(await holdsRecords(tier, threadId)))
-        yield thread;
+      const shown = await orLeftOut(query.onDamaged, () => withState(tier, thread, query));
+      if (shown !== undefined) yield shown;
     }
     if (listed < pageSize) return;
+  }
+}
+
+/** A thread that a graph knows; undefined for another. */
+async function withState(
+  tier: Tier,
+  thread: ThreadInfo,
+  query: ThreadQuery,
+): Promise<ThreadInfo | undefined> {
+  const { threadId, head } = thread;
+  if (head === undefined && (await tier.peek({ threadId, namespace: "" })).headless === true)
+    return { ...thread, headless: true };
+  const isListed = query.tags !== undefined || head !== undefined || !(await holdsRecords(tier, threadId));
+  return isListed ? thread : undefined;
+}
+
+/** What a look at a thread says; undefined if its data is damaged, which `onDamaged` is told. */
+async function orLeftOut<T>(
+  onDamaged: ThreadQuery["onDamaged"],
+  look: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  try {
+    return await look();
+  } catch (error) {
+    if (onDamaged === undefined || !StratigraphError.is(error, "CORRUPT")) throw error;
+    onDamaged(error);
+    return undefined;
   }
 }
 
@@ -190,44 +223,41 @@ async function holdsRecords(tier: Tier, threadId: string): Promise<boolean> {
   return isUnderWay((await tier.peek({ threadId, namespace: copy })).head);
 }
 
-/** Threads whose newest root checkpoint has what the filter asks for. @param skip called for each that is archived elsewhere */
-async function* matching(
+/** A thread whose newest root checkpoint has what the filter asks for. @param skip called for each that is archived elsewhere */
+async function matching(
   tier: Tier,
   coder: CheckpointCoder,
-  threads: AsyncIterable<ThreadInfo>,
+  thread: ThreadInfo,
   filter: Readonly<Record<string, unknown>>,
   skip: () => void,
-): AsyncGenerator<ThreadInfo> {
-  yield* lookedUp(threads, async (thread) => {
-    const record = thread.headRecord ?? (await headRecord(tier, thread));
-    if (record !== undefined) return (await isMatch(coder, record, filter)) ? thread : undefined;
-    if (thread.evicted && (await isArchivedElsewhere(tier, thread.threadId))) skip();
-    return undefined;
-  });
+): Promise<ThreadInfo | undefined> {
+  const record = thread.headRecord ?? (await headRecord(tier, thread));
+  if (record !== undefined) return (await isMatch(coder, record, filter)) ? thread : undefined;
+  if (thread.evicted && (await isArchivedElsewhere(tier, thread.threadId))) skip();
+  return undefined;
 }
 
-/** Threads that stand so, and those of which nobody knows it. Reads those that the tier yields without a status. */
-async function* standing(
+/** A thread that stands so, or of which nobody knows it. Reads one that the tier yields without a status. */
+async function standing(
   tier: Tier,
   coder: CheckpointCoder,
-  threads: AsyncIterable<ThreadInfo>,
+  thread: ThreadInfo,
   wanted: ThreadStatus,
-): AsyncGenerator<ThreadInfo> {
-  yield* lookedUp(threads, async (thread) => {
-    const status = thread.status ?? (await statusAt({ tier, coder }, thread.threadId, thread.head));
-    if (status === undefined) return thread;
-    return status === wanted ? { ...thread, status } : undefined;
-  });
+): Promise<ThreadInfo | undefined> {
+  const status = thread.status ?? (await statusAt({ tier, coder }, thread.threadId, thread.head));
+  if (status === undefined) return thread;
+  return status === wanted ? { ...thread, status } : undefined;
 }
 
 /** What a look at each thread says, in their order, several at the same time. */
 async function* lookedUp(
   threads: AsyncIterable<ThreadInfo>,
+  onDamaged: ThreadQuery["onDamaged"],
   look: (thread: ThreadInfo) => Promise<ThreadInfo | undefined>,
 ): AsyncGenerator<ThreadInfo> {
   let looking: Promise<ThreadInfo | undefined>[] = [];
   for await (const thread of threads) {
-    looking.push(look(thread));
+    looking.push(orLeftOut(onDamaged, () => look(thread)));
     if (looking.length < lookedUpTogether) continue;
     for (const match of await Promise.all(looking)) if (match !== undefined) yield match;
     looking = [];

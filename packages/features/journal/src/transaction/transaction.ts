@@ -111,7 +111,10 @@ export async function transactions(
   checkOptions<Pick<TransactionOptions, "journal">>("transactions", options, { journal: true });
   const parts = partsOn(checkpointer, options.journal);
   const found: OpenTransaction[] = [];
-  for await (const { threadId: id } of forksOf(checkpointer, validId("threadId", threadId)))
+  const refuse = (error: Error): never => {
+    throw error;
+  };
+  for await (const { threadId: id } of forksOf(checkpointer, validId("threadId", threadId), refuse))
     if (isTransaction(id)) found.push(new OpenTransaction(parts, threadId, id));
   return found;
 }

@@ -1,5 +1,5 @@
 import type { StratigraphError, Tier } from "@stratigraph/core";
-import { RunsUnderWay } from "@stratigraph/core/internal";
+import { RunsUnderWay, threadNamedBy } from "@stratigraph/core/internal";
 import type { SourceSelection } from "../contract/source.ts";
 import { isOfOneThread } from "./isOfOneThread.ts";
 
@@ -19,7 +19,7 @@ export async function ownThreads(
   const ids: string[] = [];
   const onDamaged = (error: Error): void => {
     if (!isOfOneThread(error)) throw error;
-    const { threadId } = error.data as { threadId?: string };
+    const threadId = threadNamedBy(error);
     if (threadId === undefined) unnamed.push(error);
     else ids.push(threadId);
   };

@@ -1,10 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
-import { archivedElsewhere, callsElsewhereTerm, runDeleted, statusAt } from "@stratigraph/core/internal";
+import {
+  archivedElsewhere,
+  callsElsewhereTerm,
+  listEach,
+  runDeleted,
+  statusAt,
+} from "@stratigraph/core/internal";
 import { reservedNamespaces, type CheckpointRecord } from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
 import { isOfOneThread } from "../copy/isOfOneThread.ts";
-import { ownThreads } from "../copy/ownThreads.ts";
 import type { CallsElsewhere, CallsOfThread, KnownCall, Where } from "../contract/calls.ts";
 import type { OutlineEntry } from "../contract/source.ts";
 
@@ -29,7 +34,7 @@ interface Entry {
 /** Reads the journals in which runs of other threads recorded calls (`configurable.journal`). */
 export async function callsElsewhere(saver: TierSaver): Promise<CallsElsewhere> {
   const namespace = reservedNamespaces.calls;
-  const unnamed: StratigraphError[] = [];
+  const unnamed: Error[] = [];
   const journals = await journalsOf(saver.tier, unnamed);
   const found = new Map<string, KnownCall[]>();
   const mayHave = (journal: string, status: "unknown" | "damaged") =>
@@ -56,23 +61,15 @@ async function mayBeShared(tier: Tier, threadId: string): Promise<boolean> {
   return head === undefined && headless !== true;
 }
 
-/** The threads whose journals have calls of others. One that is damaged ends a list of all: then each is asked. */
-async function journalsOf(tier: Tier, unnamed: StratigraphError[]): Promise<ReadonlySet<string>> {
+/** The threads whose journals have calls of others, or may have. */
+async function journalsOf(tier: Tier, unnamed: Error[]): Promise<ReadonlySet<string>> {
   const query = { namespace: reservedNamespaces.calls, terms: [callsElsewhereTerm], recordsOnly: true };
   const found = new Set<string>();
-  try {
-    for await (const { record } of tier.list(query)) found.add(record.threadId);
-    return found;
-  } catch (error) {
-    if (!isOfOneThread(error)) throw error;
-  }
-  for (const threadId of await ownThreads(tier, {}, unnamed))
-    try {
-      for await (const _ of tier.list({ ...query, threadId, limit: 1 })) found.add(threadId);
-    } catch (error) {
-      if (!isOfOneThread(error)) throw error;
-      if (await mayBeShared(tier, threadId).catch(() => true)) found.add(threadId);
-    }
+  const onDamaged = async (error: Error, threadId?: string): Promise<void> => {
+    if (threadId === undefined) unnamed.push(error);
+    else if (await mayBeShared(tier, threadId).catch(() => true)) found.add(threadId);
+  };
+  for await (const { record } of listEach(tier, query, onDamaged)) found.add(record.threadId);
   return found;
 }
 

@@ -1,5 +1,5 @@
 import { StratigraphError, type ThreadInfo, type Tier } from "@stratigraph/core";
-import { checkpointKey } from "@stratigraph/core/tier";
+import { listEach, threadNamedBy } from "@stratigraph/core/internal";
 import type {
   AppendRequest,
   Appended,
@@ -81,22 +81,16 @@ export class ScopedTier implements Tier {
     }
   }
 
-  /** Lists these threads' checkpoints. Another one that is damaged ends a list of all: then each is listed. */
+  /** Lists these threads' checkpoints, whatever is damaged of others. */
   async *#listAll(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
-    const listed = new Set<string>();
-    try {
-      for await (const each of this.#tier.list(query)) {
-        if (!this.#has(each.record.threadId)) continue;
-        listed.add(JSON.stringify([each.record.threadId, checkpointKey(each.record)]));
-        yield each;
-      }
-      return;
-    } catch (error) {
+    const within = {
+      list: (each: ListQuery) => this.#tier.list(each),
+      threads: (each: ThreadQuery) => this.threads(each),
+    };
+    const refuse = (error: Error): void => {
       if (!this.#isOfOther(error)) throw error;
-    }
-    for await (const { threadId } of this.threads({}))
-      for await (const each of this.#tier.list({ ...query, threadId }))
-        if (!listed.has(JSON.stringify([threadId, checkpointKey(each.record)]))) yield each;
+    };
+    for await (const each of listEach(within, query, refuse)) if (this.#has(each.record.threadId)) yield each;
   }
 
   async *threads({ limit = Infinity, ...query }: ThreadQuery): AsyncIterable<ThreadInfo> {
@@ -117,7 +111,7 @@ export class ScopedTier implements Tier {
   /** Whether an error tells of damage of a thread that isn't known to be one of these. */
   #isOfOther(error: unknown): boolean {
     if (!StratigraphError.is(error, "CORRUPT")) return false;
-    const { threadId } = error.data as { readonly threadId?: string };
+    const threadId = threadNamedBy(error);
     return threadId === undefined || !this.#has(threadId);
   }
 

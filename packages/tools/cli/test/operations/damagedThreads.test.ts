@@ -13,6 +13,7 @@ import {
   saverTarget,
   type CopyReport,
 } from "@stratigraph/migrate";
+import { branches, fork } from "@stratigraph/branch";
 import { TieredSaver } from "@stratigraph/tiered";
 import { tierSource } from "@stratigraph/migrate/internal";
 import { configOf, put, text } from "../../../../engine/tiered/test/support.ts";
@@ -43,7 +44,7 @@ function paying(saver: TierSaver) {
     .compile({ checkpointer: saver });
 }
 
-describe.each(storages)("%s", (_name, open) => {
+describe.each(storages)("%s", (name, open) => {
   const opened = async () => {
     const { tier, damage, damageHead = damage, close } = await open();
     const saver = new TieredSaver({ warm: tier, cold: new MemoryTier() });
@@ -78,6 +79,45 @@ describe.each(storages)("%s", (_name, open) => {
       expect(await Promise.all(others.map(held))).toEqual(
         Array(2).fill({ prune: 1, archive: 2, delete: 0 }[operation]),
       );
+    } finally {
+      await close();
+    }
+  });
+
+  test.each([
+    ["threads", {}],
+    ["threads", { search: "a" }],
+    ["threads", { status: "idle" }],
+    ["threads", { filter: ["source=loop"] }],
+    ["inbox", {}],
+    ["conflicts", {}],
+    ["questions", {}],
+    ["stats", {}],
+    ["history", { thread: "z" }],
+  ])("%s %j shows the others, and says that one is left out", async (operation, input) => {
+    const { saver, close } = await withDamaged();
+    try {
+      const { text: shown } = await ran(operation, input, saver);
+      // PostgreSQL finds what waits, and forks, by an index that no other thread is in.
+      const isTold = name !== "PostgreSQL" || !["inbox", "history"].includes(operation);
+      const note = /Damaged threads|NOT READ|couldn't be read|Not all forks/;
+      if (isTold) expect(shown).toMatch(note);
+      else expect(shown).not.toMatch(note);
+    } finally {
+      await close();
+    }
+  });
+
+  test("a list of threads has the others, and so have their branches", async () => {
+    const { saver, close } = await withDamaged();
+    try {
+      await fork(saver, { threadId: "a" }, { to: "fork" });
+      const told: Error[] = [];
+      const { threads } = await saver.listThreads({ onDamaged: (error) => told.push(error) });
+      expect(threads.map(({ threadId }) => threadId).sort()).toEqual(["a", "fork", "z"]);
+      expect(told).toHaveLength(1);
+      await expect(saver.listThreads()).rejects.toMatchObject({ code: "CORRUPT" });
+      expect((await branches(saver, "a")).map(({ threadId }) => threadId)).toEqual(["a", "fork"]);
     } finally {
       await close();
     }

@@ -1,11 +1,5 @@
-import {
-  InvalidOptionError,
-  StratigraphError,
-  type Duration,
-  type ThreadInfo,
-  type TierSaver,
-} from "@stratigraph/core";
-import { msOf } from "@stratigraph/core/internal";
+import { InvalidOptionError, type Duration, type ThreadInfo, type TierSaver } from "@stratigraph/core";
+import { msOf, threadNamedBy } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { tagsOf } from "../table/pairs.ts";
 
@@ -112,6 +106,9 @@ async function* tagged(
   let { page, last } =
     from === undefined ? { page: undefined, last: undefined } : "last" in from ? from : wrong();
   const met = new Set<string>();
+  const damaged = new Map<string, Error>();
+  const onDamaged = (error: Error): void => void damaged.set(error.message, error);
+  let next: string | undefined;
   for (;;) {
     // A thread that is written to meanwhile moves to the end of this order. It may be met twice, but is never missed.
     const found = await saver.listThreads({
@@ -119,18 +116,25 @@ async function* tagged(
       order: "oldest",
       limit: pageSize,
       cursor: page,
+      onDamaged,
     });
     // If the last thread isn't in the page any more, the whole page is returned again.
     const done = found.threads.findIndex(({ threadId }) => threadId === last) + 1;
     for (const { threadId, revision } of found.threads.slice(done)) {
       if (met.has(threadId)) continue;
       met.add(threadId);
-      const next = encode({ last: threadId, ...(page === undefined ? {} : { page }) });
+      next = encode({ last: threadId, ...(page === undefined ? {} : { page }) });
       yield { threadId, revision, next };
     }
-    if (found.cursor === undefined) return;
+    if (found.cursor === undefined) break;
     [page, last] = [found.cursor, undefined];
   }
+  yield* leftOut([...damaged.values()], next);
+}
+
+/** Threads that can't be chosen as they are damaged. */
+function* leftOut(damaged: readonly Error[], next: string | undefined): Generator<SelectedThread> {
+  for (const error of damaged) yield { threadId: threadNamedBy(error) ?? "", next, damaged: error };
 }
 
 /** Threads by the time of their last write, oldest first. */
@@ -146,22 +150,16 @@ async function* written(
   const after = at?.after as ThreadInfo | undefined;
   let next = at === undefined ? undefined : encode(at);
   const damaged: Error[] = [];
-  function* leftOut(): Generator<SelectedThread> {
-    for (const error of damaged.splice(0)) {
-      const { threadId = "" } = StratigraphError.is(error) ? (error.data as { threadId?: string }) : {};
-      yield { threadId, next, damaged: error };
-    }
-  }
   const onDamaged = (error: Error): void => void damaged.push(error);
   const query = { writtenBeforeMs: beforeMs, after, includeEvicted, onDamaged };
   for await (const info of saver.tier.threads(query)) {
     const { threadId, revision, head, writtenAtMs, evicted } = info;
     const last = { threadId, revision, writtenAtMs, evicted, ...(head === undefined ? {} : { head }) };
-    yield* leftOut();
+    yield* leftOut(damaged.splice(0), next);
     next = encode({ after: last, beforeMs });
     yield { threadId, revision, next };
   }
-  yield* leftOut();
+  yield* leftOut(damaged, next);
 }
 
 function encode(at: Place): string {

@@ -1,6 +1,6 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { TierSaver } from "@stratigraph/core";
-import { inParallel, outlineOf, type Node } from "@stratigraph/core/internal";
+import { inParallel, outlineOf, threadNamedBy, type Node } from "@stratigraph/core/internal";
 import type { Address } from "@stratigraph/core/tier";
 import type { z } from "zod";
 import { selectedThreads } from "../change/selectedThreads.ts";
@@ -97,6 +97,8 @@ function threadsOf(
 /** Half of the sample was written last, half of it longest ago: what an application changed shows in old threads first. */
 async function* sampled(saver: TierSaver, sample: number): AsyncGenerator<WalkedThread> {
   const met = new Set<string>();
+  const damaged = new Map<string, Error>();
+  const onDamaged = (error: Error): void => void damaged.set(error.message, error);
   for (const [order, until] of [
     ["newest", Math.ceil(sample / 2)],
     ["oldest", sample],
@@ -104,7 +106,7 @@ async function* sampled(saver: TierSaver, sample: number): AsyncGenerator<Walked
     let cursor: string | undefined;
     do {
       const limit = Math.min(pageSize, sample);
-      const page = await saver.listThreads({ order, limit, ...(cursor === undefined ? {} : { cursor }) });
+      const page = await saver.listThreads({ order, limit, cursor, onDamaged });
       for (const { threadId } of page.threads) {
         if (met.size >= until) break;
         if (met.has(threadId)) continue;
@@ -114,6 +116,7 @@ async function* sampled(saver: TierSaver, sample: number): AsyncGenerator<Walked
       ({ cursor } = page);
     } while (cursor !== undefined && met.size < until);
   }
+  for (const error of damaged.values()) yield { threadId: threadNamedBy(error) ?? "", damaged: error };
 }
 
 async function* chunksOf(threads: AsyncIterable<WalkedThread>): AsyncGenerator<WalkedThread[]> {

@@ -9,6 +9,7 @@ import { fields, flag } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { Redaction } from "../values/redaction.ts";
 import { inlineText } from "../values/text.ts";
+import { DamagedThreads, failure } from "../read/damagedThreads.ts";
 import { journalThread, openJournal } from "./openJournal.ts";
 import { openQuestion, openQuestions, type OpenQuestion } from "./openQuestions.ts";
 
@@ -37,6 +38,7 @@ export const questions = operation({
     items: z.array(openQuestion),
     threads: z.number().describe("How many threads were looked at."),
     skipped: z.number().describe("How many archived or evicted threads were left out."),
+    failed: z.array(failure).describe("Threads that could not be read, and why."),
     cursor: z.string().optional().describe("Where to go on: there may be more."),
   }),
   async run({ thread, archived, limit, cursor }, context) {
@@ -45,19 +47,20 @@ export const questions = operation({
     if (thread === undefined)
       return await ofAllThreads(journal, context, redaction, { limit, archived, cursor });
     const items = await openQuestions(journal, await journalThread(journal, thread), redaction);
-    return { items, threads: 1, skipped: 0 };
+    return { items, threads: 1, skipped: 0, failed: [] };
   },
-  *render({ items, threads, skipped, cursor }) {
+  *render({ items, threads, skipped, failed, cursor }) {
     for (const [n, item] of items.entries()) {
       if (n > 0) yield "";
       yield* questionLines(item);
     }
     if (items.length === 0)
       yield `No open questions in ${threads === 1 ? "1 thread" : `${threads} threads`}.`;
+    for (const { thread, error } of failed) yield `NOT READ ${shown(thread)}: ${shown(error)}`;
     if (skipped > 0) yield `Archived threads that were left out: ${skipped}. Look into them with --archived.`;
     if (cursor !== undefined) yield `More with --cursor ${cursor}`;
   },
-  found: ({ items }) => items.some(({ answered }) => !answered),
+  found: ({ items, failed }) => failed.length > 0 || items.some(({ answered }) => !answered),
 });
 
 function* questionLines({
@@ -102,25 +105,40 @@ async function ofAllThreads(
   context: Context,
   redaction: Redaction,
   { limit, archived, cursor }: { limit: number; archived: boolean; cursor: string | undefined },
-): Promise<{ items: OpenQuestion[]; threads: number; skipped: number; cursor?: string }> {
+): Promise<{
+  items: OpenQuestion[];
+  threads: number;
+  skipped: number;
+  failed: z.output<typeof failure>[];
+  cursor?: string;
+}> {
   const items: OpenQuestion[] = [];
+  const damaged = new DamagedThreads();
+  const { failures: failed, onDamaged } = damaged;
   let [threads, skipped] = [0, 0];
   let at = cursor === undefined ? undefined : placeOf(cursor);
   for (;;) {
     // A thread that is written to meanwhile moves to the end of this order. It may be listed twice, but is never missed.
-    const listed = await journal.checkpointer.listThreads({ order: "oldest", limit: together, cursor: at });
+    const listed = await journal.checkpointer.listThreads({
+      order: "oldest",
+      limit: together,
+      cursor: at,
+      onDamaged,
+    });
     const some = listed.threads.filter(({ evicted }) => archived || !evicted);
     skipped += listed.threads.length - some.length;
     threads += some.length;
     for (const found of await Promise.all(
-      some.map(({ threadId }) => openQuestions(journal, threadId, redaction)),
+      some.map(({ threadId }) =>
+        damaged.unless(threadId, [], () => openQuestions(journal, threadId, redaction)),
+      ),
     ))
       items.push(...found);
     context.progress({ done: threads, unit: "threads", at: listed.threads.at(-1)?.threadId });
-    if (listed.cursor === undefined) return { items, threads, skipped };
+    if (listed.cursor === undefined) return { items, threads, skipped, failed };
     at = listed.cursor;
     if (threads + skipped >= mostThreads || items.length >= limit || context.signal.aborted)
-      return { items, threads, skipped, cursor: encodeCursor({ threads: at }) };
+      return { items, threads, skipped, failed, cursor: encodeCursor({ threads: at }) };
   }
 }
 

@@ -1,13 +1,13 @@
 import type { Conflict, TierSaver } from "@stratigraph/core";
-import { decodeCursor, encodeCursor, messageOf } from "@stratigraph/core/internal";
+import { decodeCursor, encodeCursor } from "@stratigraph/core/internal";
 import { z } from "zod";
-import { isOutage } from "../change/isOutage.ts";
 import { shown, table } from "../render/columns.ts";
 import { timeText } from "../render/units.ts";
 import { resolveThread } from "../table/address.ts";
 import type { Context } from "../table/context.ts";
 import { fields, flag } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
+import { DamagedThreads, failure } from "./damagedThreads.ts";
 import { Records } from "./records.ts";
 
 /** How many threads are looked at for one page at most: most have no conflicts. */
@@ -41,8 +41,6 @@ const place = z.object({
 
 type Place = z.output<typeof place>;
 
-const failure = z.object({ thread: z.string(), error: z.string() });
-
 /** The items of a page. */
 interface Page {
   readonly items: readonly Item[];
@@ -50,8 +48,13 @@ interface Page {
   readonly next: Place["last"];
 }
 
-/** Threads that couldn't be read. */
-type Failures = z.output<typeof failure>[];
+const output = z.object({
+  items: z.array(item),
+  threads: z.number().describe("How many threads were looked at."),
+  skipped: z.number().describe("How many archived or evicted threads were left out."),
+  failed: z.array(failure).describe("Threads that could not be read, and why."),
+  cursor: z.string().optional().describe("Where to go on: there may be more."),
+});
 
 /** Lists side branches. */
 export const conflicts = operation({
@@ -67,13 +70,7 @@ export const conflicts = operation({
     limit: fields.limit,
     cursor: fields.cursor,
   }),
-  output: z.object({
-    items: z.array(item),
-    threads: z.number().describe("How many threads were looked at."),
-    skipped: z.number().describe("How many archived or evicted threads were left out."),
-    failed: z.array(failure).describe("Threads that could not be read, and why."),
-    cursor: z.string().optional().describe("Where to go on: there may be more."),
-  }),
+  output,
   async run({ thread, archived, limit, cursor }, context) {
     const saver = await context.saver();
     const from = cursor === undefined ? {} : placeOf(cursor);
@@ -114,23 +111,29 @@ async function ofAllThreads(
   context: Context,
   from: Place,
   { limit, archived }: { readonly limit: number; readonly archived: boolean },
-): Promise<{ items: Item[]; threads: number; skipped: number; failed: Failures; cursor?: string }> {
+): Promise<Omit<z.output<typeof output>, "cursor"> & { cursor?: string }> {
   const items: Item[] = [];
-  const failed: Failures = [];
+  const damaged = new DamagedThreads();
+  const { failures: failed, onDamaged } = damaged;
   const itemUnlessDamaged = (conflict: Conflict): Promise<Item | undefined> =>
-    unlessDamaged(conflict.threadId, failed, undefined, () => itemOf(saver, conflict));
+    damaged.unless(conflict.threadId, undefined, () => itemOf(saver, conflict));
   let [threads, skipped] = [0, 0];
   let here = from;
   for (;;) {
     const isEnough = threads + skipped >= mostThreads || items.length >= limit || context.signal.aborted;
     if (isEnough) return { items, threads, skipped, failed, cursor: encodeCursor(here) };
     // A thread that is written to meanwhile moves to the end of this order. It may be listed twice, but is never missed.
-    const listed = await saver.listThreads({ order: "oldest", limit: together, cursor: here.threads });
+    const listed = await saver.listThreads({
+      order: "oldest",
+      limit: together,
+      cursor: here.threads,
+      onDamaged,
+    });
     const some = listed.threads.filter(({ evicted }) => archived || !evicted);
     skipped += listed.threads.length - some.length;
     threads += some.length;
     const found = await Promise.all(
-      some.map(({ threadId }) => unlessDamaged(threadId, failed, [], () => saver.conflicts(threadId))),
+      some.map(({ threadId }) => damaged.unless(threadId, [], () => saver.conflicts(threadId))),
     );
     const { items: more, next } = await page(
       found.flat(),
@@ -150,25 +153,6 @@ async function ofAllThreads(
       };
     if (listed.cursor === undefined) return { items, threads, skipped, failed };
     here = { threads: listed.cursor };
-  }
-}
-
-/**
- * Returns what `read` returns. If the thread can't be read, adds it to `failed` and returns `otherwise`.
- * @throws StratigraphError on outages
- */
-async function unlessDamaged<T>(
-  thread: string,
-  failed: Failures,
-  otherwise: T,
-  read: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isOutage(error)) throw error;
-    failed.push({ thread, error: messageOf(error) });
-    return otherwise;
   }
 }
 

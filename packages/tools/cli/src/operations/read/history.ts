@@ -111,7 +111,9 @@ export const history = operation({
       .optional()
       .describe(`The namespaces of subgraphs, if asked for; ${mostNamespaces} at most.`),
     missing: z.array(z.string()).describe("Tiers that didn't answer, so that it isn't known what they hold."),
-    forksCut: z.boolean().describe(`Only ${mostForks} forks were looked at; there may be more.`),
+    forksCut: z
+      .boolean()
+      .describe(`Only ${mostForks} forks were looked at, or a damaged thread may be one: there may be more.`),
     cursor: z.string().optional().describe("Where the next page begins."),
   }),
   async run({ thread, namespace, namespaces, limit, cursor }, context) {
@@ -181,7 +183,7 @@ export const history = operation({
       yield `Namespaces of subgraphs; "stratigraph subagents" tells more of each:`;
       for (const each of namespaces) yield `  ${shown(each)}`;
     }
-    if (forksCut) yield `Only ${mostForks} forks were looked at.`;
+    if (forksCut) yield "Not all forks were looked at; there may be more.";
     if (cursor !== undefined) yield `More with --cursor ${cursor}`;
   },
 });
@@ -305,12 +307,13 @@ async function forksFrom(
 ): Promise<{ of: Map<string, string[]>; cut: boolean }> {
   const of = new Map<string, string[]>();
   let looked = 0;
-  for await (const { threadId: fork, from } of forksOf(saver, threadId)) {
+  let cut = false;
+  for await (const { threadId: fork, from } of forksOf(saver, threadId, () => (cut = true))) {
     if (looked === mostForks) return { of, cut: true };
     looked += 1;
     if (from !== undefined && checkpoints.has(from)) of.set(from, [...(of.get(from) ?? []), fork]);
   }
-  return { of, cut: false };
+  return { of, cut };
 }
 
 function cursorAfter(items: readonly Item[], lanes: readonly (string | null)[]): string {

@@ -11,6 +11,7 @@ import { pair, tagsOf } from "../table/pairs.ts";
 import { contentOf } from "../values/records.ts";
 import { Redaction } from "../values/redaction.ts";
 import { shownValue } from "../values/view.ts";
+import { DamagedThreads } from "./damagedThreads.ts";
 import { questionText } from "./excerpts.ts";
 import { nodeOfPath } from "./taskPaths.ts";
 import { listedCheckpoint } from "./records.ts";
@@ -56,14 +57,17 @@ export const inbox = operation({
   }),
   output: z.object({
     items: z.array(item),
+    note: z.string().optional().describe("That threads were left out, and why."),
     cursor: z.string().optional().describe("Where the next page begins."),
   }),
   whole: { order: "oldest" },
   async run({ tag, order, limit, cursor }, context) {
     const saver = await context.saver();
     const redaction = new Redaction(context.redact);
+    const damaged = new DamagedThreads();
     const page = await saver.listThreads({
       status: "waiting",
+      onDamaged: damaged.onDamaged,
       order,
       limit,
       ...(tag.length === 0 ? {} : { tag: tagsOf(tag) }),
@@ -74,12 +78,14 @@ export const inbox = operation({
       items[n] = await lookAt(saver, thread, redaction);
     };
     await inParallel([...page.threads.entries()], together, look, context.signal);
+    const note = damaged.note();
     return {
       items: items.filter((each) => each !== undefined),
+      ...(note === undefined ? {} : { note }),
       ...(page.cursor === undefined ? {} : { cursor: page.cursor }),
     };
   },
-  *render({ items, cursor }) {
+  *render({ items, note, cursor }) {
     const now = Date.now();
     for (const { thread, since, questions, error } of items) {
       yield `${shown(thread)}  waits ${agoText(now - Date.parse(since))}`;
@@ -88,6 +94,7 @@ export const inbox = operation({
       else yield `  ${commandText("run", [thread], "--resume …")}`;
     }
     if (items.length === 0 && cursor === undefined) yield "No thread waits for an answer.";
+    if (note !== undefined) yield note;
     if (cursor !== undefined) yield `More with --cursor ${cursor}`;
   },
   found: ({ items }) => items.length > 0,

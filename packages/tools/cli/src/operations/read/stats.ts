@@ -55,14 +55,14 @@ export const stats = operation({
     const found =
       thread === undefined
         ? await countThreads(saver, context)
-        : { threads: [await infoOf(saver, await resolveThread(saver, thread))], complete: true };
+        : { threads: [await infoOf(saver, await resolveThread(saver, thread))], complete: true, damaged: 0 };
     const chosen = spread(found.threads, sample);
     const measured: { info: ThreadInfo; measured: Measured }[] = [];
     const storages = new Storages(saver.tier);
     const evicted = found.threads.find((info) => info.evicted);
     let isElsewhere = evicted !== undefined && (await isArchivedElsewhere(saver.tier, evicted.threadId));
     let looked = 0;
-    let failed = 0;
+    let failed = found.damaged;
     for (const info of chosen) {
       if (context.signal.aborted) break;
       looked += 1;
@@ -223,17 +223,19 @@ function* summaryLines({
 async function countThreads(
   saver: TierSaver,
   context: Context,
-): Promise<{ threads: ThreadInfo[]; complete: boolean }> {
+): Promise<{ threads: ThreadInfo[]; complete: boolean; damaged: number }> {
   const threads: ThreadInfo[] = [];
+  let damaged = 0;
   for await (const { headRecord: _record, ...info } of saver.tier.threads({
     order: "newest",
     limit: mostCounted + 1,
+    onDamaged: () => (damaged += 1),
   })) {
-    if (threads.length === mostCounted) return { threads, complete: false };
-    if (context.signal.aborted) return { threads, complete: false };
+    if (threads.length === mostCounted || context.signal.aborted)
+      return { threads, complete: false, damaged };
     threads.push(info);
   }
-  return { threads, complete: true };
+  return { threads, complete: true, damaged };
 }
 
 async function infoOf(saver: TierSaver, threadId: string): Promise<ThreadInfo> {

@@ -9,6 +9,7 @@ import { operation } from "../table/operation.ts";
 import { pair, pairs, tagsOf } from "../table/pairs.ts";
 import { Redaction } from "../values/redaction.ts";
 import { archivedText } from "./archivedPart.ts";
+import { DamagedThreads } from "./damagedThreads.ts";
 import { searchThreads } from "./searchThreads.ts";
 import { detailsOf, threadDetails } from "./threadDetails.ts";
 
@@ -80,15 +81,17 @@ export const threads = operation({
     note: z
       .string()
       .optional()
-      .describe("Why the list may be empty, if that isn't obvious, or that archived threads were left out."),
+      .describe("Why the list may be empty, if that isn't obvious, or that threads were left out, and why."),
     cursor: z.string().optional().describe("Where the next page begins."),
   }),
   whole: { order: "oldest" },
   async run({ search, filter, tag, status, order, evicted, details, limit, cursor }, context) {
     const saver = await context.saver();
+    const damaged = new DamagedThreads();
     const asked = {
       order,
       limit,
+      onDamaged: damaged.onDamaged,
       ...(cursor === undefined ? {} : { cursor }),
       ...(filter.length === 0 ? {} : { filter: pairs(filter, jsonOr) }),
       ...(tag.length === 0 ? {} : { tag: tagsOf(tag) }),
@@ -120,7 +123,8 @@ export const threads = operation({
     });
     const isNone = items.length === 0 && page.cursor === undefined;
     const { skipped = 0 } = page;
-    const note = skipped > 0 ? archivedText(skipped) : isNone && tag.length > 0 ? noTag : undefined;
+    const leftOut = [skipped > 0 ? archivedText(skipped) : [], damaged.note() ?? []].flat().join(" ");
+    const note = leftOut !== "" ? leftOut : isNone && tag.length > 0 ? noTag : undefined;
     return {
       items,
       ...(note === undefined ? {} : { note }),
