@@ -50,6 +50,6 @@ export async function* listEach(
 }
 
 /** Whether what a thread has can't be read, and not the storage. */
-function isOfOne(error: unknown): error is StratigraphError {
+export function isOfOne(error: unknown): error is StratigraphError {
   return StratigraphError.is(error, "CORRUPT") || StratigraphError.is(error, "NEWER_FORMAT");
 }

@@ -2,9 +2,10 @@ import { checkFilter } from "../saver/arguments.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { isUnderWay } from "../contract/copyMark.ts";
+import { isOfOne } from "./listEach.ts";
 import { isArchivedElsewhere } from "./archivedElsewhere.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
-import { InvalidOptionError, StratigraphError } from "../contract/errors.ts";
+import { InvalidOptionError } from "../contract/errors.ts";
 import { matches, metadataTerms } from "../encode/metadataTerms.ts";
 import type { Tags, ThreadTags } from "../saver/threadTags.ts";
 import { statusAt } from "./taskStates.ts";
@@ -209,7 +210,7 @@ async function orLeftOut<T>(
   try {
     return await look();
   } catch (error) {
-    if (onDamaged === undefined || !StratigraphError.is(error, "CORRUPT")) throw error;
+    if (onDamaged === undefined || !isOfOne(error)) throw error;
     onDamaged(error);
     return undefined;
   }

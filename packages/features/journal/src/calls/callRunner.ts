@@ -16,6 +16,7 @@ import { isOpen, type CallState } from "../log/callState.ts";
 import { isBeside, isOfAnotherTask, isSamePlace } from "../log/visits.ts";
 import type { KnownBy, Where } from "../log/entry.ts";
 import type { Decision, JournalLog, NewEvent } from "../log/journalLog.ts";
+import { ownPrefix } from "../log/ownCalls.ts";
 import { checkKnownBy, KnownByAnother, knownByOf } from "../log/knownBy.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { Policy } from "../options.ts";
@@ -33,6 +34,8 @@ import {
   type CallRequest,
   type Knowledge,
 } from "./resolve.ts";
+import { callRefused } from "../transaction/errors.ts";
+import { whyRefused } from "../transaction/takesCalls.ts";
 import type { Ending, KeptResult } from "./results.ts";
 import type { Session } from "./session.ts";
 import { newIdempotencyKey } from "./idempotencyKey.ts";
@@ -275,6 +278,7 @@ export class CallRunner {
         }
         case "settle":
         case "run": {
+          this.#checkTransaction(calls, request);
           if (request.effects !== "none" && (await this.#foundDead(calls, request, alive))) continue;
           if (resolution.do === "settle" && resolution.isEarlier === undefined) {
             const { call, where } = resolution.state;
@@ -404,6 +408,13 @@ export class CallRunner {
     }, site.mayBegin);
   }
 
+  /** Refuses a call that may change something in a transaction that takes no more. @throws StratigraphError "TRANSACTION_ENDED" */
+  #checkTransaction(calls: Calls, { tool, effects, where }: CallRequest): void {
+    if (effects === "none" || tool.startsWith(ownPrefix)) return;
+    const why = whyRefused(calls, where);
+    if (why !== undefined) throw callRefused(this.#parts.log.threadId, where.thread!, why);
+  }
+
   #known(): Knowledge {
     const { own, dead } = this.#parts.session;
     return { own, dead, notBegun: this.#notBegun, underWay: this.#underWay };
@@ -431,6 +442,7 @@ export class CallRunner {
       if (hasMoved(calls, planned)) return { events: [], answer: "moved" };
       const resolution = resolveCall(calls, request, this.#known());
       if (resolution.do !== "run") return { events: [], answer: undefined };
+      this.#checkTransaction(calls, request);
       const { attempt, key = newIdempotencyKey(), of } = resolution;
       claimed = { kind: "run", claim: { seq, session: this.#parts.session.session }, attempt, key };
       const event = { type: "claimed" as const, ...call, attempt, key, ...(of === undefined ? {} : { of }) };

@@ -54,6 +54,15 @@ function notUndone({ kept }: RollbackReport): string {
   return ` Not undone: ${kept.map(({ tool, why }) => `${tool} (${why})`).join(", ")}.`;
 }
 
+/** A transaction takes no more calls. */
+export function callRefused(threadId: string, transaction: string, why: string): StratigraphError {
+  return new StratigraphError(
+    "TRANSACTION_ENDED",
+    `The transaction ${JSON.stringify(transaction)} on thread ${JSON.stringify(threadId)} takes no more calls: ${why}. Nothing was called.`,
+    { threadId, transaction, why },
+  );
+}
+
 /** A transaction can't be ended in the way that was asked for. */
 export function transactionEnded(threadId: string, transaction: string, why: string): StratigraphError {
   return new StratigraphError(

@@ -4,7 +4,7 @@ import { StratigraphError } from "@stratigraph/core";
 import { RunsUnderWay } from "@stratigraph/core/internal";
 import type { JournalParts } from "../parts.ts";
 import { compensate, describedCall } from "./compensate.ts";
-import { TransactionConflictError } from "./errors.ts";
+import { TransactionConflictError, transactionEnded } from "./errors.ts";
 import type { RollbackReport, TransactionCall } from "./report.ts";
 import { TransactionRecord, type TransactionStatus } from "./transactionRecord.ts";
 
@@ -81,6 +81,9 @@ export class OpenTransaction {
    * being rolled back; errors of the storage: call it again
    */
   async commit(onConflict?: MergeOnConflict): Promise<Committed> {
+    const { of, threadId } = this;
+    if ((await this.#parts.checkpointer.tier.peek({ threadId, namespace: "" })).head === undefined)
+      throw transactionEnded(of, threadId, "its own thread was deleted; rollback() undoes its calls");
     const done = await this.#record.end(
       "commit",
       () => this.#commit(onConflict),

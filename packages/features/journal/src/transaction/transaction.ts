@@ -1,6 +1,6 @@
 import { fork } from "@stratigraph/branch";
 import { forksOf } from "@stratigraph/branch/internal";
-import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, StratigraphError, type TierSaver } from "@stratigraph/core";
 import { checkOptions, validId } from "@stratigraph/core/internal";
 import type { MergeableGraph, Strategies } from "@stratigraph/branch";
 import { createJournal, type Journal } from "../journal.ts";
@@ -8,6 +8,7 @@ import { partsOf, type JournalParts } from "../parts.ts";
 import { RolledBackError, TransactionConflictError } from "./errors.ts";
 import { OpenTransaction, type Committed, type MergeOnConflict, type Savepoint } from "./openTransaction.ts";
 import type { RollbackReport, TransactionCall } from "./report.ts";
+import { isTransaction, recordTools, transactionPrefix } from "./takesCalls.ts";
 
 /** Options of {@link transaction}. */
 export interface TransactionOptions {
@@ -110,13 +111,17 @@ export async function transactions(
 ): Promise<OpenTransaction[]> {
   checkOptions<Pick<TransactionOptions, "journal">>("transactions", options, { journal: true });
   const parts = partsOn(checkpointer, options.journal);
-  const found: OpenTransaction[] = [];
   const refuse = (error: Error): never => {
     throw error;
   };
+  const ids = new Set<string>();
   for await (const { threadId: id } of forksOf(checkpointer, validId("threadId", threadId), refuse))
-    if (isTransaction(id)) found.push(new OpenTransaction(parts, threadId, id));
-  return found;
+    if (isTransaction(id)) ids.add(id);
+  // If its thread was deleted, its calls are in the journal.
+  for (const { tool, status, where } of (await parts.of(threadId).log.refresh()).all())
+    if (tool === recordTools.whole && status === "claimed" && where.thread !== undefined)
+      ids.add(where.thread);
+  return [...ids].map((id) => new OpenTransaction(parts, threadId, id));
 }
 
 type Attempt<T> =
@@ -130,7 +135,7 @@ async function once<T>(
   work: (tx: Transaction) => T | Promise<T>,
   merging: MergeOnConflict | undefined,
 ): Promise<Attempt<T>> {
-  const id = `${prefix}${crypto.randomUUID()}`;
+  const id = `${transactionPrefix}${crypto.randomUUID()}`;
   await fork(parts.checkpointer, threadId, { to: id, calls: "none" });
   const open = new OpenTransaction(parts, threadId, id);
   await open.begin();
@@ -139,21 +144,24 @@ async function once<T>(
   try {
     value = await work({ threadId: id, config, attempt, savepoint: () => open.savepoint() });
   } catch (error) {
-    const report = await open.rollback();
-    throw new RolledBackError(threadId, id, report, error);
+    throw new RolledBackError(threadId, id, await rolledBack(open, error), error);
   }
   try {
     return { value, status: await open.commit(merging) };
   } catch (error) {
     if (!(error instanceof TransactionConflictError) || error.plan !== undefined) throw error;
-    return { report: await open.rollback(), transaction: id, cause: error };
+    return { report: await rolledBack(open, error), transaction: id, cause: error };
   }
 }
 
-const prefix = "transaction-";
-
-function isTransaction(threadId: string): boolean {
-  return new RegExp(`^${prefix}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).test(threadId);
+/** Rolls back. If that is refused, the error's cause tells why it was tried. */
+async function rolledBack(open: OpenTransaction, cause: unknown): Promise<RollbackReport> {
+  try {
+    return await open.rollback();
+  } catch (error) {
+    if (!StratigraphError.is(error, "TRANSACTION_ENDED")) throw error;
+    throw new StratigraphError(error.code, error.message, error.data, cause);
+  }
 }
 
 /** @throws InvalidOptionError, InvalidAddressError */

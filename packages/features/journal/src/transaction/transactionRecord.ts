@@ -9,16 +9,13 @@ import type { JournalLog, NewEvent } from "../log/journalLog.ts";
 import { compensationPrefix, ownPrefix } from "../log/ownCalls.ts";
 import type { JournalParts } from "../parts.ts";
 import { transactionEnded } from "./errors.ts";
+import { recordTools, returnsOf } from "./takesCalls.ts";
 
 /** How a transaction ends. */
 export type Ending = "commit" | "rollback";
 
 /** How far a transaction got. */
 export type TransactionStatus = "open" | "committing" | "committed" | "rolling back";
-
-const transactionTool = `${ownPrefix}transaction`;
-const savepointTool = `${ownPrefix}savepoint`;
-const endingTools = { commit: `${ownPrefix}commit`, rollback: `${ownPrefix}rollback` } as const;
 
 /** A call that isn't made by a graph, and its arguments as canonical JSON. */
 export interface OwnCall {
@@ -119,15 +116,17 @@ export class TransactionRecord {
   /** A return to a savepoint, as a call: an interrupted return is recognised by it. */
   returnTo(checkpoint: string, at: number): OwnCall {
     const { transaction } = this;
-    return this.#own(savepointTool, { transaction, checkpoint, at }, "idempotent");
+    const call = this.#own(recordTools.savepoint, { transaction, checkpoint, at }, "idempotent");
+    const where = { thread: transaction, checkpoint };
+    return { ...call, request: { ...call.request, where } };
   }
 
   get #whole(): OwnCall {
-    return this.#own(transactionTool, { transaction: this.transaction }, "idempotent");
+    return this.#own(recordTools.whole, { transaction: this.transaction }, "idempotent");
   }
 
   #ending(ending: Ending): OwnCall {
-    return this.#own(endingTools[ending], { transaction: this.transaction }, "idempotent");
+    return this.#own(recordTools[ending], { transaction: this.transaction }, "idempotent");
   }
 
   #own(tool: string, args: object, effects: Effects, previous = ""): OwnCall {
@@ -162,15 +161,17 @@ export class TransactionRecord {
 
   /** Why the transaction can't be ended in this way; undefined if it can. */
   #refusal(calls: Calls, ending: Ending): string | undefined {
+    if (calls.get(this.#whole.request.call) === undefined)
+      return (
+        "its beginning isn't in this journal, as the thread was deleted since, so nobody knows what it called. Look that up where its " +
+        `tools' calls went, then delete the thread ${JSON.stringify(this.transaction)}`
+      );
     const commit = calls.get(this.#ending("commit").request.call);
     const rollback = calls.get(this.#ending("rollback").request.call);
     if (this.#isHeld(commit) || this.#isHeld(rollback)) return "another process is ending it now";
     if (ending === "commit") {
       if (rollback !== undefined) return "it is being rolled back, so only rollback() is left";
-      const returning = [...calls.all()].some(
-        ({ tool, where, status }) =>
-          tool === savepointTool && where.thread === this.transaction && status !== "succeeded",
-      );
+      const returning = returnsOf(calls, this.transaction).some(({ status }) => status !== "succeeded");
       return returning ? "its return to a savepoint was interrupted, so only rollback() is left" : undefined;
     }
     if (commit?.status === "succeeded") return "it was committed; undo() takes its state back";
