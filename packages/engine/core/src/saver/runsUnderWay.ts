@@ -34,8 +34,10 @@ export class RunsUnderWay {
   readonly #tier: string;
   readonly #calls = new Map<string, Set<Call>>();
   readonly #failed = new WeakSet<object>();
-  /** By what a run and its subgraphs have in common, the threads in which it failed. */
-  readonly #failedIn = new WeakMap<object, Set<string>>();
+  /** By what a run and its subgraphs have in common, the threads in which it failed, and how often their locks had been given on by then. */
+  readonly #failedIn = new WeakMap<object, Map<string, number>>();
+  /** By thread, how often its lock was given on. */
+  readonly #givenOn = remembering<number>(remembered);
   /** By thread, the signals of runs that read it: those that fire between two calls of their run. */
   readonly #signals = remembering<readonly WeakRef<AbortSignal>[]>(remembered);
   /** By run, the threads that were deleted since it began. */
@@ -112,7 +114,18 @@ export class RunsUnderWay {
    */
   failed(config: RunnableConfig, threadId: string): void {
     const run = runOf(config);
-    if (run !== undefined) this.#failedIn.set(run, (this.#failedIn.get(run) ?? new Set()).add(threadId));
+    if (run === undefined) return;
+    const failedIn = this.#failedIn.get(run) ?? new Map<string, number>();
+    this.#failedIn.set(run, failedIn.set(threadId, this.#givenOn.get(threadId) ?? 0));
+  }
+
+  /**
+   * Notes that a lock on a thread is given to the next holder, whose run does again what failed ones had under way: what is left of them, and
+   * between two calls, isn't stored any more. Resolves once their calls under way have ended.
+   */
+  async givesOn(threadId: string): Promise<void> {
+    await this.allEnded(threadId)?.catch(() => undefined);
+    this.#givenOn.set(threadId, (this.#givenOn.get(threadId) ?? 0) + 1);
   }
 
   /** Whether a run was stopped, or failed. */
@@ -154,12 +167,14 @@ export class RunsUnderWay {
   /**
    * Refuses what a run would store in a thread that was deleted since the run began. The tier refuses it, too, if the run read the thread
    * before: a run that began before and reads afterwards can be told from a new one only here. So is what a run would store that was deleted
-   * itself.
-   * @throws ThreadDeletedError
+   * itself, and what is left of a run that failed before a lock on the thread was given on.
+   * @throws ThreadDeletedError; StratigraphError "LOCK_LOST"
    */
   refuseLate(config: RunnableConfig, threadId: string, runId: string | undefined): void {
     const run = runIn(config);
     if (this.#late.get(run)?.has(threadId) === true) throw new ThreadDeletedError(threadId);
+    const failedAt = this.#failedIn.get(runOf(config) ?? run)?.get(threadId);
+    if (failedAt !== undefined && failedAt < (this.#givenOn.get(threadId) ?? 0)) throw lockGivenOn(threadId);
     // What is stored outside runs is meant to be stored.
     if (runId === undefined || config.signal === undefined) return;
     const newFrom = this.#deletedRuns.get(runId) ?? 0;
@@ -229,6 +244,15 @@ function runIn(config: RunnableConfig): object {
 
 function isRoot(config: RunnableConfig): boolean {
   return (config.configurable?.["checkpoint_ns"] ?? "") === "";
+}
+
+function lockGivenOn(threadId: string): StratigraphError {
+  return new StratigraphError(
+    "LOCK_LOST",
+    `Thread ${JSON.stringify(threadId)}: this run failed, and its lock was given to the next run, which does again what was still under way. ` +
+      "What a subgraph of the failed run does now isn't stored.",
+    { threadId },
+  );
 }
 
 function notEnded(tier: string, threadId: string | undefined): StratigraphError {

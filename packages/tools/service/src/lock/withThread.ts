@@ -83,9 +83,7 @@ export async function withThread<T>(
         return await work({ threadId, token: state.token, signal: held.signal });
       } finally {
         // LangGraph rejects a run that was stopped before it has stored what the run had done. Whoever gets the lock reads all of it.
-        await RunsUnderWay.of(tier)
-          .allEnded(threadId)
-          ?.catch(() => undefined);
+        await RunsUnderWay.of(tier).givesOn(threadId);
         held.release();
       }
     } finally {
