@@ -3,6 +3,7 @@ import type { Mutant } from "../mutant.ts";
 
 const src = "packages/engine/core/src";
 const convert = `${src}/stateVersions/convertCheckpoint.ts`;
+const history = `${src}/operations/deltaChannelHistory.ts`;
 const joins = `${src}/stateVersions/joins.ts`;
 const writes = `${src}/stateVersions/convertWrites.ts`;
 const tests = ["packages/engine/tiered/test/stateVersions.test.ts"];
@@ -309,5 +310,65 @@ export const stateVersionsMutants: readonly Mutant[] = [
     replace: "versions.current > 0",
     tests: halves,
     name: "can't be led down",
+  },
+  {
+    id: "version31",
+    kind: "guard",
+    what: "a channel that a step left without a value keeps its version, and is looked for at every load",
+    file: convert,
+    find: "if (!isRebuilt && !Object.hasOwn(made, name)) continue;",
+    replace: "if (move.from.length === 0 && !Object.hasOwn(made, name)) continue;",
+    tests,
+    name: "a list isn't filled from its past",
+  },
+  {
+    id: "version32",
+    kind: "guard",
+    what: "what an addition gives no value gets a version",
+    file: convert,
+    find: "const isRebuilt = there.length > 0 && there",
+    replace: "const isRebuilt = there",
+    tests,
+    name: "a list isn't filled from its past",
+  },
+  {
+    id: "version33",
+    kind: "guard",
+    what: "a DeltaChannel without a snapshot loses its version with its name",
+    file: convert,
+    find: "there.every((source) => before.values[source] === undefined)",
+    replace: "there.length < 0",
+    tests,
+    name: "memory a DeltaChannel",
+  },
+  {
+    id: "version34",
+    kind: "guard",
+    what: "a DeltaChannel is rebuilt from before a snapshot of which a step left nothing",
+    file: history,
+    find: "else if (!versions.sourcesOf(record, channel, body.stateVersion).some(isHeld)) continue;",
+    replace: "else continue;",
+    tests,
+    name: "rebuilt from before a snapshot",
+  },
+  {
+    id: "version35",
+    kind: "guard",
+    what: "a DeltaChannel that a step emptied is rebuilt from the ancestors",
+    file: history,
+    find: "return held.filter((channel) => !Object.hasOwn(seeds, channel));",
+    replace: "return held.filter(() => stored === undefined);",
+    tests,
+    name: "rebuilt from before a snapshot",
+  },
+  {
+    id: "version36",
+    kind: "guard",
+    what: "of a checkpoint of another version, a DeltaChannel that has a value has no history",
+    file: history,
+    find: "return held.filter((channel) => !Object.hasOwn(seeds, channel));",
+    replace: "return seeds === undefined ? [] : held;",
+    tests,
+    name: "rebuilt from before a snapshot",
   },
 ];

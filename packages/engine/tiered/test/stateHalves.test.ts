@@ -34,7 +34,10 @@ type Config = StateSnapshot["config"];
 
 /** A compiled graph whose channels differ by version. */
 interface Graph {
-  invoke(input: unknown, config: Config & { readonly durability?: "sync" }): Promise<Record<string, unknown>>;
+  invoke(
+    input: unknown,
+    config: Config & { readonly durability?: "sync" | "async" | "exit" },
+  ): Promise<Record<string, unknown>>;
   getState(config: Config): Promise<StateSnapshot>;
   getStateHistory(config: Config): AsyncIterable<StateSnapshot>;
   updateState(config: Config, values: unknown, asNode: string): Promise<Config>;
@@ -267,6 +270,38 @@ for (const storage of told as (keyof typeof storages)[]) {
       const graph = graphOf(at(tier, join), whole(), nodes());
       expect(await graph.invoke(null, on)).toEqual({ name: "Grace Hopper", said: 'yes, "Grace Lovelace"' });
     });
+
+    story(
+      "the newer version ends the step and joins a list away: it is empty for the older one, and stays so",
+      async (tier, archive) => {
+        const lists = () => ({ log: strings(), notes: strings() });
+        const up = ({ log = [], notes = [] }: Record<string, string[]>) => [...log, ...notes];
+        const down = (log: string[]) => ({ log });
+        const change = { from: ["log", "notes"], to: "all", up, down, reduced: true };
+        const versions = { current: 2, steps: [step(2, change)] };
+        const old = () =>
+          graphOf(at(tier, { ...versions, current: 1 }), lists(), {
+            ask,
+            look: () => ({ notes: ["n"] }),
+          });
+        for (const durability of ["sync", "async", "exit"] as const) {
+          const thread = { configurable: { thread_id: durability }, durability };
+          await old().invoke({ log: ["in"] }, thread);
+          const newer = graphOf(
+            at(tier, versions),
+            { all: strings() },
+            { ask, look: () => ({ all: ["n"] }) },
+          );
+          expect(await newer.invoke(answer, thread)).toEqual({ all: ["in", "n"], said: "yes" });
+          await archive();
+          expect((await old().getState(thread)).values).toEqual({ log: ["in", "n"], notes: [], said: "yes" });
+          await old().invoke({ log: ["again"] }, thread);
+          const log = ["in", "n", "again"];
+          expect(await old().invoke(answer, thread)).toEqual({ log, notes: ["n"], said: "yes" });
+          expect((await newer.getState(thread)).values).toEqual({ all: [...log, "n"], said: "yes" });
+        }
+      },
+    );
 
     story("a copy of the waiting thread is answered as the thread itself", async (tier, archive) => {
       const nodes: Record<string, Node> = { look: () => ({ first: "Grace" }), ask };

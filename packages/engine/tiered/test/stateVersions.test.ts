@@ -576,6 +576,103 @@ describe("state versions", () => {
     expect(await graph.invoke({ name: "Bob" }, on)).toEqual({ name: "Bob", count: 3, tags: ["new", "a"] });
   });
 
+  describe("a step that leaves a channel without a value", () => {
+    const lists = { all: strings(), log: strings(), aux: strings(), added: strings() };
+    const deltas = (snapshotFrequency: number) => {
+      const append = (list: string[], updates: string[][]): string[] => [...list, ...updates.flat()];
+      const delta = () => new DeltaChannel<string[], string[]>(append, { snapshotFrequency });
+      return { all: delta, log: delta, aux: delta } as unknown as typeof lists;
+    };
+    /** Writes a mark, and at the next turn overwrites it. */
+    const graphOf = (saver: TierSaver, kinds: typeof lists, names: readonly (keyof typeof lists)[]) =>
+      new StateGraph(
+        Annotation.Root(Object.fromEntries(names.map((each) => [each, kinds[each]])) as typeof lists),
+      )
+        .addNode("mark", ({ all }) =>
+          all === undefined || all.includes("kept")
+            ? {}
+            : { all: all.includes("b") ? new Overwrite(["kept"]) : ["x*"] },
+        )
+        .addEdge(START, "mark")
+        .compile({ checkpointer: saver });
+    const part = (all: string[]) => {
+      const [log, aux] = [
+        all.filter((each) => !each.endsWith("*")),
+        all.filter((each) => each.endsWith("*")),
+      ];
+      return { ...(log.length > 0 && { log }), ...(aux.length > 0 && { aux }) };
+    };
+    const split: Versions["steps"][number] = {
+      to: 2,
+      changes: [
+        { from: "all", to: ["log", "aux"], up: part },
+        { to: "added", up: () => undefined },
+      ],
+    };
+    const cleared: typeof split = {
+      to: 2,
+      changes: [{ from: "all", to: "all", up: (all, { kind }) => (kind === "value" ? undefined : all) }],
+    };
+    const at = (tier: Tier, step: typeof split, current: number) =>
+      new TierSaver(tier, { stateVersions: { current, steps: [step] } });
+
+    test.each(["sync", "async", "exit"] as const)(
+      "a list isn't filled from its past: %s",
+      async (durability) => {
+        const tier = new MemoryTier();
+        const thread = { ...on, durability };
+        const old = graphOf(at(tier, split, 1), lists, ["all"]);
+        await old.invoke({ all: ["a"] }, thread);
+        const empty = await graphOf(at(tier, cleared, 2), lists, ["all"]).getState(thread);
+        expect(empty.values).toEqual({ all: [] });
+        await old.invoke({ all: ["b"] }, thread);
+        const saver = at(tier, split, 2);
+        const graph = graphOf(saver, lists, ["log", "aux", "added"]);
+        expect((await graph.getState(thread)).values).toEqual({ log: ["kept"], aux: [], added: [] });
+        const { channel_versions } = (await saver.getTuple(on))!.checkpoint;
+        expect(Object.keys(channel_versions)).toEqual(expect.not.arrayContaining(["aux"]));
+        expect(Object.keys(channel_versions)).toEqual(expect.not.arrayContaining(["added"]));
+        await graph.invoke({ log: ["c"] }, thread);
+        expect((await graph.getState(thread)).values).toEqual({ log: ["kept", "c"], aux: [], added: [] });
+      },
+    );
+
+    test("a DeltaChannel isn't rebuilt from before a snapshot of which nothing is left", async () => {
+      const tier = new MemoryTier();
+      const old = graphOf(at(tier, split, 1), deltas(2), ["all"]);
+      await old.invoke({ all: ["a"] }, on);
+      await old.invoke({ all: ["b"] }, on);
+      const saver = at(tier, split, 2);
+      const graph = graphOf(saver, deltas(2), ["log", "aux"]);
+      expect((await graph.getState(on)).values).toEqual({ log: ["kept"], aux: [] });
+      // LangGraph before 1.5, and for threads from then, asks for every DeltaChannel without a value.
+      const { config } = (await saver.getTuple(on))!;
+      const history = await saver.getDeltaChannelHistory({ config, channels: ["log", "aux"] });
+      expect(history["log"]).toMatchObject({ seed: { value: ["a"] } });
+      expect(history["aux"]).toEqual({ writes: [] });
+      await old.invoke({ all: ["c"] }, on);
+      expect((await graph.getState(on)).values).toEqual({ log: ["kept", "c"], aux: [] });
+    });
+
+    test("what a new input discarded isn't in a DeltaChannel that had no value", async () => {
+      const tier = new MemoryTier();
+      const old = new StateGraph(Annotation.Root({ all: deltas(1).all, said: Annotation<string> }))
+        .addNode("mark", () => ({ all: ["discarded*"] }))
+        .addNode("ask", () => ({ said: String(interrupt("ok?")) }))
+        .addEdge(START, "mark")
+        .addEdge(START, "ask")
+        .compile({ checkpointer: at(tier, split, 1) });
+      await old.invoke({ all: ["a"] }, on);
+      const { log, aux } = deltas(1000);
+      const graph = new StateGraph(Annotation.Root({ log, aux }))
+        .addNode("other", () => ({ aux: ["b*"] }))
+        .addEdge(START, "other")
+        .compile({ checkpointer: at(tier, split, 2) });
+      await graph.invoke({ log: ["c"] }, on);
+      expect((await graph.getState(on)).values).toEqual({ log: ["a", "c"], aux: ["b*"] });
+    });
+  });
+
   test("pruning keeps what a renamed DeltaChannel is rebuilt from, in a copy, too", async () => {
     const tier = new MemoryTier();
     const append = (state: string[], writes: string[][]): string[] => [...state, ...writes.flat()];

@@ -74,6 +74,8 @@ export async function deltaChannelHistory(
     if (found === undefined && from.checkpointId === undefined) throw await withoutBytes(tier, start);
     if (found === undefined) await refusePart(tier, start);
     let child: Line | undefined = found && { ...start, ...found };
+    if (child !== undefined)
+      for (const channel of await emptied(tier, coder, versions, child, open)) open.delete(channel);
     const met = new Set<string>();
     // As LangGraph expects, a checkpoint that never existed has an empty history.
     while (child !== undefined && open.size > 0) {
@@ -110,8 +112,12 @@ export async function deltaChannelHistory(
         const values: Record<string, unknown> = {};
         for (const channel of held)
           values[channel] = await coder.value(record, channel, manifest.get(channel)!.value!, whole.blobs);
-        for (const [channel, seed] of Object.entries(await seedsOf(versions, record, body, values, open))) {
-          seeds.set(channel, seed);
+        const stands = await seedsOf(versions, record, body, values, open);
+        const isHeld = (name: string): boolean => held.includes(name);
+        for (const channel of open) {
+          if (Object.hasOwn(stands, channel)) seeds.set(channel, stands[channel]);
+          // After the steps, what is stored here is no value, and what was before doesn't count.
+          else if (!versions.sourcesOf(record, channel, body.stateVersion).some(isHeld)) continue;
           open.delete(channel);
         }
         if (open.size === 0) break;
@@ -166,6 +172,27 @@ async function seedsOf(
   const state = { values, versions: {}, seen: {}, counters: {} };
   const converted = await convertState(versions.path(at, stateVersion), at, state);
   return Object.fromEntries(Object.entries(converted.values).filter(([channel]) => open.has(channel)));
+}
+
+/** The channels that a checkpoint of another version holds, and that have no value after the steps: nothing is rebuilt for them. */
+async function emptied(
+  tier: Tier,
+  coder: CheckpointCoder,
+  versions: StateVersions,
+  at: Line,
+  channels: Iterable<string>,
+): Promise<string[]> {
+  if (at.stateVersion === versions.current) return [];
+  const isStored = (name: string): boolean => at.manifest.get(name)?.value !== undefined;
+  const held = [...channels].filter((channel) =>
+    versions.sourcesOf(at, channel, at.stateVersion).some(isStored),
+  );
+  const { checkpoint: stored } = held.length === 0 ? {} : await tier.read(at);
+  if (stored === undefined) return [];
+  const body = await coder.decodeBody(stored.record);
+  const { channel_values: values } = await coder.checkpoint(stored, body, {});
+  const seeds = await seedsOf(versions, at, body, values, new Set(held));
+  return held.filter((channel) => !Object.hasOwn(seeds, channel));
 }
 
 /** A checkpoint that DeltaChannels are rebuilt from: whatever their writes are joined with has a reducer, too, and its value isn't read. */

@@ -91,8 +91,11 @@ async function throughStage(stage: Stage, at: Address, before: State): Promise<S
     const made = await movedValues(stage, move, at, before);
     Object.assign(values, made);
     const version = versionOf(move, there, before.versions);
+    // Without values, it is made from DeltaChannels, and is rebuilt as they are.
+    const isRebuilt = there.length > 0 && there.every((source) => before.values[source] === undefined);
     for (const name of move.to) {
-      if (move.from.length === 0 && !Object.hasOwn(made, name)) continue;
+      // A version without a value would say that the value is stored elsewhere.
+      if (!isRebuilt && !Object.hasOwn(made, name)) continue;
       if (version !== undefined) versions[name] = version;
       const counter = there.map((source) => before.counters[source]).find((count) => count !== undefined);
       if (counter !== undefined) counters[name] = counter;
