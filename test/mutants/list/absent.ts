@@ -152,7 +152,7 @@ export const absentMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a list by metadata leaves archived threads out and doesn't say so",
     file: "packages/engine/core/src/operations/listThreads.ts",
-    find: "    if (thread.evicted && (await isArchivedElsewhere(tier, thread.threadId))) skip();\n",
+    find: "  if (thread.evicted && (await isArchivedElsewhere(tier, thread.threadId))) skip();\n",
     replace: "",
     tests: readers,
     name: ofAll,

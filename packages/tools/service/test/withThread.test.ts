@@ -1,3 +1,4 @@
+import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
 import type { LockKeeper } from "@stratigraph/core/tier";
@@ -244,3 +245,66 @@ test("a run that ended is forgotten, although its graph still listens to its sig
     );
   expect(await isCollected(await ofRun())).toBe(true);
 });
+
+test("a lock that is given on ends what a failed run left: the next run's subgraph keeps its head", async () => {
+  const [one, two] = twoProcesses();
+  const State = Annotation.Root({ by: Annotation<string>() });
+  const [mayEnd, hasEnded] = [latch(), latch()];
+  const refused: unknown[] = [];
+  const graph = (saver: TierSaver, isFirst: boolean) => {
+    const sub = new StateGraph(State)
+      .addNode("works", async () => {
+        if (isFirst) await mayEnd.opened;
+        else {
+          // The failed run goes on while this one works.
+          mayEnd.open();
+          await hasEnded.opened;
+        }
+        return { by: isFirst ? "the failed run" : "the next run" };
+      })
+      .addNode("goes on", () => ({}))
+      .addEdge(START, "works")
+      .addEdge("works", "goes on")
+      .compile();
+    return new StateGraph(State)
+      .addNode("asks", sub)
+      .addNode("fails", () => {
+        if (isFirst) throw new Error("no answer");
+        return {};
+      })
+      .addEdge(START, "asks")
+      .addEdge(START, "fails")
+      .compile({ checkpointer: saver });
+  };
+  // What the failed run stores once it goes on.
+  let goesOn = false;
+  void mayEnd.opened.then(() => (goesOn = true));
+  for (const method of ["put", "putWrites"] as const) {
+    const store = one[method].bind(one) as (...args: unknown[]) => Promise<unknown>;
+    vi.spyOn(one, method).mockImplementation(async (...args: unknown[]): Promise<never> => {
+      try {
+        const stored = await store(...args);
+        if (goesOn && method === "put") hasEnded.open();
+        return stored as never;
+      } catch (error) {
+        refused.push(error);
+        hasEnded.open();
+        throw error;
+      }
+    });
+  }
+  const config = { configurable: { thread_id: "t" }, durability: "sync" as const };
+  const run = (saver: TierSaver, input: { by: string } | null) =>
+    withThread(saver, "t", () => graph(saver, saver === one).invoke(input, config));
+  await expect(run(one, { by: "nobody" })).rejects.toThrow("no answer");
+  expect((await run(two, null)).by).toBe("the next run");
+  expect(refused.length).toBeGreaterThan(0);
+  for (const error of refused) expect(error).toMatchObject({ code: "LOCK_LOST" });
+});
+
+/** A signal between a test and a node. */
+function latch() {
+  let open!: () => void;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { open, opened };
+}
