@@ -112,7 +112,7 @@ export { wasArchived, withoutBytes } from "./operations/withoutBytes.ts";
 export { straysOf } from "./operations/straysOf.ts";
 export { dropCopies, dropUnneeded } from "./operations/dropBlobs.ts";
 export { dropLeftovers, leftoversIn } from "./operations/leftovers.ts";
-export { listEach } from "./operations/listEach.ts";
+export { isDamaged, listEach } from "./operations/listEach.ts";
 export { isThreadInfo } from "./operations/listThreads.ts";
 export { missingBatches } from "./encode/batchIds.ts";
 export { isControlChannel, isLangGraphChannel } from "./langgraph/channelNames.ts";

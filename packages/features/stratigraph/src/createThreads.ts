@@ -14,13 +14,16 @@ import {
   archivedKey,
   headlessOrEvicted,
   isArchivedElsewhere,
+  isDamaged,
   kindOf,
+  listEach,
   matches,
   tagsThreads,
   threadTerms,
   validId,
   type ThreadRecord,
   timeOfId,
+  trace,
 } from "@stratigraph/core/internal";
 import { reservedNamespaces, type CheckpointRecord, type ThreadTag } from "@stratigraph/core/tier";
 
@@ -63,7 +66,7 @@ export interface Threads {
   delete(id: string): Promise<void>;
   /**
    * The threads of one page, each with the number of all that were found. A thread whose metadata is in an archive that isn't open has
-   * `"stratigraph:archived": true` there.
+   * `"stratigraph:archived": true` there. One that is damaged is left out, and traced ("dropped").
    * @throws EvictedError if there is such a thread, and its tags don't tell whether it is looked for
    */
   search(options: ThreadSearch): AsyncGenerator<{ thread: StoredThread; total: number }>;
@@ -224,12 +227,18 @@ class SavedThreads implements Threads {
     const { tier } = this.#saver;
     const isBegun = this.#graph !== undefined && filter["graph_id"] === this.#graph;
     const tags = await this.#saver.tagsIn(filter, isBegun ? [] : alwaysTags);
-    const all = tags.length > 0 ? undefined : await this.#allWith(filter);
+    const damaged = new Map<string, Error>();
+    const onDamaged = (error: Error): void => void damaged.set(error.message, error);
+    const all = tags.length > 0 ? undefined : await this.#allWith(filter, onDamaged);
     let reading: Promise<StoredThread | undefined>[] = [];
-    for await (const info of tier.threads(tags.length > 0 ? { tags } : {})) {
+    for await (const info of tier.threads(tags.length > 0 ? { tags, onDamaged } : { onDamaged })) {
       const { threadId, head, writtenAtMs } = info;
       const one = async (): Promise<StoredThread | undefined> => {
-        const known = all === undefined ? await this.#recordOf(threadId) : all.get(threadId);
+        const record = all?.get(threadId);
+        const known =
+          all === undefined
+            ? await this.#recordOf(threadId)
+            : record && (await decodeThreadRecord(this.#saver.coder, record));
         const archived =
           known === undefined && info.evicted ? await this.#archived(threadId, filter) : undefined;
         if (archived === false || (known === undefined && archived === undefined && head === undefined))
@@ -242,12 +251,21 @@ class SavedThreads implements Threads {
         if (archived !== undefined) return { ...shown, metadata: archived };
         return matches(shown.metadata, filter) ? shown : undefined;
       };
-      reading.push(one());
+      reading.push(
+        one().catch((error: unknown) => {
+          if (!isDamaged(error)) throw error;
+          onDamaged(error);
+          return undefined;
+        }),
+      );
       if (reading.length < readTogether) continue;
       for (const thread of await Promise.all(reading)) if (thread !== undefined) yield thread;
       reading = [];
     }
     for (const thread of await Promise.all(reading)) if (thread !== undefined) yield thread;
+    const [error] = damaged.values();
+    const what = "damaged threads, which a search leaves out";
+    if (error !== undefined) trace({ type: "dropped", tier: tier.name, what, count: damaged.size, error });
   }
 
   /**
@@ -279,16 +297,15 @@ class SavedThreads implements Threads {
     return undefined;
   }
 
-  /** What is known of all threads whose metadata may have all of a filter. */
-  async #allWith(filter: ThreadMetadata): Promise<Map<string, ThreadRecord>> {
-    const { tier, coder } = this.#saver;
-    const found = new Map<string, ThreadRecord>();
-    for await (const { record, head } of tier.list({
-      namespace,
-      terms: threadTerms(filter),
-      recordsOnly: true,
-    }))
-      if (record.checkpointId === head) found.set(record.threadId, await decodeThreadRecord(coder, record));
+  /** The records of all threads whose metadata may have all of a filter. */
+  async #allWith(
+    filter: ThreadMetadata,
+    onDamaged: (error: Error) => void,
+  ): Promise<Map<string, CheckpointRecord>> {
+    const found = new Map<string, CheckpointRecord>();
+    const query = { namespace, terms: threadTerms(filter), recordsOnly: true };
+    for await (const { record, head } of listEach(this.#saver.tier, query, onDamaged))
+      if (record.checkpointId === head) found.set(record.threadId, record);
     return found;
   }
 

@@ -27,7 +27,7 @@ export async function* listEach(
     }
     return;
   } catch (error) {
-    if (!isOfOne(error)) throw error;
+    if (!isDamaged(error)) throw error;
   }
   const one = async function* (threadId: string): AsyncGenerator<ListedCheckpoint> {
     if (begun.has(threadId) && threadId !== last) return;
@@ -35,7 +35,7 @@ export async function* listEach(
       for await (const listed of tier.list({ ...query, threadId }))
         if (threadId !== last || !ofLast.has(checkpointKey(listed.record))) yield listed;
     } catch (error) {
-      if (!isOfOne(error)) throw error;
+      if (!isDamaged(error)) throw error;
       await onDamaged(error, threadId);
     }
   };
@@ -50,6 +50,6 @@ export async function* listEach(
 }
 
 /** Whether what a thread has can't be read, and not the storage. */
-export function isOfOne(error: unknown): error is StratigraphError {
+export function isDamaged(error: unknown): error is StratigraphError {
   return StratigraphError.is(error, "CORRUPT") || StratigraphError.is(error, "NEWER_FORMAT");
 }

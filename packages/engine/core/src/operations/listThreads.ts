@@ -2,7 +2,7 @@ import { checkFilter } from "../saver/arguments.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { isUnderWay } from "../contract/copyMark.ts";
-import { isOfOne } from "./listEach.ts";
+import { isDamaged } from "./listEach.ts";
 import { isArchivedElsewhere } from "./archivedElsewhere.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
@@ -210,7 +210,7 @@ async function orLeftOut<T>(
   try {
     return await look();
   } catch (error) {
-    if (onDamaged === undefined || !isOfOne(error)) throw error;
+    if (onDamaged === undefined || !isDamaged(error)) throw error;
     onDamaged(error);
     return undefined;
   }

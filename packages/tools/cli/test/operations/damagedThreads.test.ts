@@ -3,7 +3,6 @@ import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { Annotation, MemorySaver, START, StateGraph } from "@langchain/langgraph";
 import { reservedNamespaces } from "@stratigraph/core/tier";
-import { postgres } from "@stratigraph/postgres";
 import { createJournal } from "@stratigraph/journal";
 import {
   exportThreads,
@@ -19,8 +18,6 @@ import { TieredSaver } from "@stratigraph/tiered";
 import { tierSource } from "@stratigraph/migrate/internal";
 import { configOf, put, text } from "../../../../engine/tiered/test/support.ts";
 import { storages } from "../../../../engine/tiered/test/stacks/support/damagedStorages.ts";
-import { query } from "../../../../../test/servers/postgres.ts";
-import { freshDatabase } from "../../../../../test/servers/shared.ts";
 import { fastFolder } from "../../../../../test/servers/fastFolder.ts";
 import { ran } from "./support/ran.ts";
 
@@ -50,22 +47,19 @@ function paying(saver: TierSaver) {
 test.each([{ filter: ["source=loop"] }, { status: "idle" }])(
   "a list of threads with %j leaves out one whose newest checkpoint is damaged",
   async (input) => {
-    const { url, drop } = await freshDatabase();
-    const saver = new TierSaver(postgres({ url }));
+    const [, openPostgres] = storages.find(([name]) => name === "PostgreSQL")!;
+    const { tier, damageRecords, close } = await openPostgres();
+    const saver = new TierSaver(tier);
     try {
       await saver.setup();
       for (const id of ["a", "damaged", "z"]) await put(saver, id, 1, text(id));
-      await query(
-        url,
-        `update stratigraph.checkpoints c set body = '\\xff00'::bytea || substr(c.body, 9)
-          from stratigraph.threads t where t.thread = c.thread and t.key = '\\x02${Buffer.from("damaged").toString("hex")}'`,
-      );
+      await damageRecords!("damaged");
       const { output, text: shown } = await ran<Walked>("threads", input, saver);
       if ("filter" in input) expect(shown).toContain("Damaged threads that were left out: 1.");
       expect(output.items.map(({ thread }) => thread)).toEqual(expect.arrayContaining(others));
     } finally {
       await saver.end();
-      await drop();
+      await close();
     }
   },
 );

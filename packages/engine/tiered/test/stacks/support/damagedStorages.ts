@@ -16,6 +16,8 @@ export interface Opened {
   damage(id: string): Promise<unknown>;
   /** Damages the head of a thread, as the tier reads it. */
   damageHead?: ((id: string) => Promise<unknown>) | undefined;
+  /** Damages the records of a thread, but not what names it. */
+  damageRecords?: ((id: string) => Promise<unknown>) | undefined;
   close(): Promise<unknown>;
 }
 
@@ -37,7 +39,14 @@ export const storages: readonly (readonly [string, () => Promise<Opened>])[] = [
           `update stratigraph.heads h set id = '\\xff00'::bytea || h.id from stratigraph.threads t
             where t.thread = h.thread and t.key = ${key(id)} and h.ns = ''`,
         );
-      return { tier: postgres({ url: database.url }), damage, damageHead, close: () => database.drop() };
+      const damageRecords = (id: string): Promise<unknown> =>
+        query(
+          database.url,
+          `update stratigraph.checkpoints c set body = '\\xff00'::bytea || substr(c.body, 9)
+            from stratigraph.threads t where t.thread = c.thread and t.key = ${key(id)}`,
+        );
+      const close = () => database.drop();
+      return { tier: postgres({ url: database.url }), damage, damageHead, damageRecords, close };
     },
   ],
   [
