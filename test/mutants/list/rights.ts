@@ -67,7 +67,7 @@ export const rightsMutants: readonly Mutant[] = [
     id: "ri07",
     kind: "guard",
     what: "a process that opens its folder twice is told to stop itself",
-    file: "packages/engine/postgres/src/connection/lockFolder.ts",
+    file: "packages/engine/core/src/contract/lockFolder.ts",
     find: "if (holder?.pid === mine.pid && ",
     replace: "if (holder?.pid === -1 && ",
     tests: ["packages/engine/postgres/test/lockFolder.test.ts"],

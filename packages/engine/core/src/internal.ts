@@ -62,6 +62,7 @@ export {
   markOf,
   wholeCopy,
 } from "./contract/copyMark.ts";
+export { lockFolder, type FolderLock } from "./contract/lockFolder.ts";
 export { lookOnly, looksOnly } from "./contract/lookOnly.ts";
 export {
   postgresParameters,

@@ -38,6 +38,7 @@ test("a second taker is told who holds the folder, also in the same process", ()
   expect(String(error)).toContain("its store() and its cache()");
   expect(String(error)).not.toContain("stop the other one");
   lock.release();
+  expect(() => lock.check()).toThrow(expect.objectContaining({ code: "CLOSED" }) as Error);
   expect(taken()).toBeUndefined();
   expect(existsSync(join(folder, "stratigraph.lock"))).toBe(false);
 });
@@ -88,6 +89,8 @@ test("a lock is stale whose process is gone, or was another one with the same id
     writeFileSync(file, JSON.stringify(holder));
     lockFolder(folder).release();
   }
+  writeFileSync(file, JSON.stringify({ pid: process.ppid, token: "c", port: 2024 }));
+  expect(() => lockFolder(folder)).toThrow(`by process ${process.ppid}, which listens on port 2024. `);
   // In the making, on a file system that shows files before their content.
   writeFileSync(file, "");
   expect(() => lockFolder(folder)).toThrow("is in use by process unknown");

@@ -127,6 +127,9 @@ export function durableOps(
   }
   async function keep(run: ApiRun): Promise<void> {
     try {
+      // Somebody may have deleted the thread: it doesn't begin anew.
+      await stored.find(run.thread_id);
+      if (!(run.run_id in file.data.runs)) return;
       await underWay.inPlaceOf(run.run_id, () => keepInput(api, stored, run));
     } catch (error) {
       logger.error(

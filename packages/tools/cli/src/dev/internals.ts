@@ -50,7 +50,10 @@ export interface BegunRun {
 
 /** What is used of a compiled graph. */
 export interface Graph {
-  getState(config: object): Promise<{ readonly next: readonly string[] }>;
+  getState(config: object): Promise<{
+    readonly next: readonly string[];
+    readonly config: { readonly configurable?: Readonly<Record<string, unknown>> };
+  }>;
   invoke(input: unknown, config: object): Promise<unknown>;
 }
 

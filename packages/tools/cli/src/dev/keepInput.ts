@@ -17,8 +17,12 @@ export async function keepInput(
   if (input === undefined || input === null || (command !== undefined && command !== null)) return;
   if (temporary === true || typeof graphId !== "string") return;
   const graph = await getGraph(graphId, config, { accessContext: "threads.create_run", context });
-  const isStored = (await stored.lastRun(thread_id)) === run_id;
-  if (isStored && (await graph.getState({ configurable: { thread_id } })).next[0] !== "__start__") return;
+  const newest = await stored.newestOf(thread_id, run_id);
+  const isStored = newest !== undefined;
+  if (isStored) {
+    const { next, config: at } = await graph.getState({ configurable: { thread_id } });
+    if (next[0] !== "__start__" || at.configurable?.["checkpoint_id"] !== newest) return;
+  }
   // The checkpoint that the run was to begin from is behind what it stored.
   const {
     checkpoint_id: _id,

@@ -1,11 +1,17 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { FolderLock } from "@stratigraph/core/internal";
 import type { LoadedApi } from "./langgraphApi.ts";
 import type { OpsData, Persistence } from "./internals.ts";
 import { forFile, fromFile, type OldThreads } from "./withoutClients.ts";
 
 /** How long after a change the file is written, in milliseconds. LangGraph's own waits until nothing was read or written for 3 s. */
 const writeAfterMs = 250;
+
+/** Where LangGraph's server keeps its files. */
+export function opsFolder(folder: string): string {
+  return join(folder, ".langgraph_api");
+}
 
 /**
  * Assistants and runs, in LangGraph's own file. It is written by a rename: LangGraph's own takes a file that was cut off for an empty one.
@@ -14,6 +20,7 @@ const writeAfterMs = 250;
 export class OpsFile implements Persistence {
   readonly #file: string;
   readonly #api: Pick<LoadedApi, "serialize" | "deserialize" | "logger">;
+  readonly #lock: Pick<FolderLock, "check">;
   readonly #data: OpsData;
   /** Threads that an earlier version had in the file, and that aren't in the storage yet. */
   readonly old: OldThreads;
@@ -24,23 +31,33 @@ export class OpsFile implements Persistence {
   /** A write that hasn't begun. */
   #next: Promise<void> | undefined;
 
-  private constructor(file: string, data: OpsData, old: OldThreads, api: LoadedApi) {
+  private constructor(
+    file: string,
+    data: OpsData,
+    old: OldThreads,
+    api: LoadedApi,
+    lock: Pick<FolderLock, "check">,
+  ) {
     this.#file = file;
+    this.#lock = lock;
     this.cutOff = endCutOffRuns(data);
     this.#data = data;
     this.old = old;
     this.#api = api;
   }
 
-  /** Reads the file of a folder. Runs that were under way when the process was killed are "interrupted" afterwards. */
-  static async open(folder: string, api: LoadedApi): Promise<OpsFile> {
-    const file = join(folder, ".langgraph_api", ".langgraphjs_ops.json");
+  /**
+   * Reads the file of a folder. Runs that were under way when the process was killed are "interrupted" afterwards.
+   * @param lock that of the file's folder: whoever lost it writes nothing
+   */
+  static async open(folder: string, api: LoadedApi, lock: Pick<FolderLock, "check">): Promise<OpsFile> {
+    const file = join(opsFolder(folder), ".langgraphjs_ops.json");
     await mkdir(dirname(file), { recursive: true });
     const stored = await read(file, api);
     const { runs = {}, assistants = {}, assistant_versions = [], retry_counter = {} } = stored ?? {};
     const data: OpsData = { runs, threads: {}, assistants, assistant_versions, retry_counter };
     const { threads = {}, in_storage = {} } = stored ?? {};
-    const opened = new OpsFile(file, data, { threads, in_storage }, api);
+    const opened = new OpsFile(file, data, { threads, in_storage }, api, lock);
     for (const { run_id, lacks } of fromFile(data))
       api.logger.warn(
         `Run ${run_id} waited for its turn when the process was killed, and fails: ${lacks.join(", ")} of its client isn't in ${file}. Send it again.`,
@@ -94,6 +111,7 @@ export class OpsFile implements Persistence {
   async #write(): Promise<void> {
     const text = this.#api.serialize(forFile(this.#data, this.old));
     const draft = `${this.#file}.${process.pid}`;
+    this.#lock.check();
     // Settings of assistants are in it.
     await writeFile(draft, text, { mode: 0o600 });
     await rename(draft, this.#file);

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { StratigraphError } from "@stratigraph/core";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { FolderLock } from "@stratigraph/core/internal";
 import type { ApiRun } from "./internals.ts";
 
 interface UnderWay {
@@ -22,8 +23,14 @@ export class RunsUnderWay {
   /** Runs that were stopped, or whose thread was deleted: they write nothing any more. */
   readonly #closed = new Set<string>();
   readonly #keeping = new AsyncLocalStorage<string>();
+  readonly #lock: Pick<FolderLock, "check">;
   /** Changes of threads that no run may begin in the midst of. */
   readonly #changes = new Map<string, Promise<unknown>>();
+
+  /** @param lock that of the server's folder: runs of a server that lost it are another one's, or cut off, and write nothing */
+  constructor(lock: Pick<FolderLock, "check">) {
+    this.#lock = lock;
+  }
 
   began(run: ApiRun, signal: AbortSignal): void {
     let end!: () => void;
@@ -39,6 +46,7 @@ export class RunsUnderWay {
 
   /** Makes a call of a run to the storage, unless the run has ended. */
   async call<T>({ configurable }: RunnableConfig, work: () => Promise<T>): Promise<T> {
+    this.#lock.check();
     const runId: unknown = configurable?.["run_id"];
     if (typeof runId !== "string") return await work();
     if (this.#closed.has(runId) && this.#keeping.getStore() !== runId)

@@ -3,12 +3,12 @@ import { createServer } from "node:net";
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { InvalidOptionError, StratigraphError, type TierSaver } from "@stratigraph/core";
-import { messageOf } from "@stratigraph/core/internal";
+import { lockFolder, messageOf, type FolderLock } from "@stratigraph/core/internal";
 import { durableOps } from "./durableOps.ts";
 import type { StartOptions } from "./internals.ts";
 import type { LangGraphApi, LoadedApi } from "./langgraphApi.ts";
 import type { LangGraphJson } from "./langgraphJson.ts";
-import { OpsFile } from "./opsFile.ts";
+import { OpsFile, opsFolder } from "./opsFile.ts";
 import { RunsUnderWay } from "./runsUnderWay.ts";
 import { StoredThreads } from "./storedThreads.ts";
 import { Unawaited, useSaver, useStore } from "./standIn.ts";
@@ -32,7 +32,12 @@ export interface RunningDev {
   readonly url: string;
   /** Whether items of the store are in our storage: not every storage keeps items. */
   readonly keepsItems: boolean;
-  /** Aborts runs, which then count as interrupted, and stops listening, within some seconds. */
+  /** Resolves if another dev server took its file over while this process was stopped. This one must be closed then, and stores nothing. */
+  readonly lost: Promise<void>;
+  /**
+   * Aborts runs, which then count as interrupted, and stops listening, within some seconds.
+   * @throws StratigraphError "LOCKED" if another dev server took its file over
+   */
   close(): Promise<void>;
 }
 
@@ -40,21 +45,37 @@ export interface RunningDev {
 const graceMs = 3000;
 const pollMs = 20;
 
+/** Two servers with one file would take each other's runs for cut off, begin queued ones twice, and overwrite what they acknowledged. */
+const oneServer =
+  "One dev server keeps its assistants and runs there: stop the other one, or start this one with a langgraph.json in another folder " +
+  "(--langgraph).";
+
 /**
  * Starts LangGraph's dev server on our checkpointer and store.
- * @throws StratigraphError "MISCONFIGURED" if a graph can't be loaded, or the port is taken; InvalidOptionError
+ * @throws StratigraphError "MISCONFIGURED" if a graph can't be loaded, or the port is taken; "LOCKED" if there is one for this folder;
+ * InvalidOptionError
  */
-export async function startDev({
-  api,
-  json,
-  saver,
-  port,
-  host,
-  quiet,
-  workers = 10,
-}: DevOptions): Promise<RunningDev> {
+export async function startDev(options: DevOptions): Promise<RunningDev> {
+  const { json, port } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new InvalidOptionError("port", port, "Pass a whole number from 0 (a free one) to 65535.");
+  let onLost!: () => void;
+  const lost = new Promise<void>((resolve) => (onLost = resolve));
+  const known = port === 0 ? undefined : port;
+  const use = { again: oneServer, held: oneServer, lost: oneServer, port: known, onLost };
+  const lock = lockFolder(opsFolder(json.folder), use);
+  try {
+    return { ...(await started(options, lock)), lost };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function started(
+  { api, json, saver, port, host, quiet, workers = 10 }: DevOptions,
+  lock: FolderLock,
+): Promise<Omit<RunningDev, "lost">> {
   await checkPort(port, host);
   const graphs = Object.entries(json.graphs).map(([name, graph]) => {
     const path = typeof graph === "string" ? graph : graph.path;
@@ -67,8 +88,8 @@ export async function startDev({
   logToStderr(loaded, quiet);
   const options = optionsOf(loaded, json, { port, host, nWorkers: workers });
   const unawaited = new Unawaited();
-  const underWay = new RunsUnderWay();
-  const file = await OpsFile.open(json.folder, loaded);
+  const underWay = new RunsUnderWay(lock);
+  const file = await OpsFile.open(json.folder, loaded, lock);
   const names = graphs.map(([name]) => name);
   const stored = new StoredThreads(saver, file, new loaded.FileSystemOps(file), names, loaded);
   await stored.begin();
@@ -105,8 +126,12 @@ export async function startDev({
       for (const runId of running()) loaded.abortRun(runId);
       const end = performance.now() + graceMs;
       while (running().length > 0 && performance.now() < end) await wait(pollMs);
-      await file.flush();
-      await server.cleanup();
+      try {
+        await file.flush();
+      } finally {
+        await server.cleanup();
+        lock.release();
+      }
     },
   };
 }

@@ -166,9 +166,11 @@ export class StoredThreads {
     await this.#look(threadId, (await this.#root(threadId)).revision);
   }
 
-  /** The run that wrote a thread's head. */
-  async lastRun(threadId: string): Promise<string | undefined> {
-    return (await this.#saver.tier.read({ threadId, namespace: "" })).checkpoint?.record.runId;
+  /** The newest checkpoint that a run has in a thread, whoever wrote to it since. */
+  async newestOf(threadId: string, runId: string): Promise<string | undefined> {
+    const query = { threadId, namespace: "", runIds: [runId], recordsOnly: true, limit: 1 };
+    for await (const { record } of this.#saver.tier.list(query)) return record.checkpointId;
+    return undefined;
   }
 
   /**

@@ -3,7 +3,7 @@ import { createCheckpointer, StratigraphError, type LoadedConfig } from "stratig
 import type { Access } from "../operations/index.ts";
 import { isLoopback } from "../serving/guards/hosts.ts";
 import { allowFlag } from "./allowed.ts";
-import type { ExitCode } from "./exitCodes.ts";
+import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { serve } from "./serve.ts";
 import { servedOf } from "./servedOf.ts";
 import type { Settings } from "./settings.ts";
@@ -67,7 +67,9 @@ async function serveDev(flags: DevFlags, settings: Settings, terminal: Terminal)
   if (unset !== undefined) await writeLine(terminal.stderr, unset);
   const endFolders = shareFolders();
   const { port, host } = flags;
-  const code = await serve(
+  let code: ExitCode = exitCodes.failed;
+  let isStarted = false;
+  const running = serve(
     "inspector",
     flags.allow,
     settings,
@@ -91,7 +93,8 @@ async function serveDev(flags: DevFlags, settings: Settings, terminal: Terminal)
         const close = async (): Promise<void> => {
           await Promise.all([dev.close(), inspector.close()]);
         };
-        return { close };
+        isStarted = true;
+        return { close, closed: dev.lost };
       } catch (error) {
         await dev.close();
         throw error;
@@ -100,9 +103,12 @@ async function serveDev(flags: DevFlags, settings: Settings, terminal: Terminal)
     // As an application opens it: `readThrough`, too.
     { effect: "write", open: ({ checkpointer }) => createCheckpointer(checkpointer) },
   ).finally(endFolders);
-  // Graphs may have opened what never closes. The process ends anyway, a moment after everything here is closed.
-  setTimeout(() => process.exit(code), lingerMs).unref();
-  return code;
+  try {
+    return (code = await running);
+  } finally {
+    // Graphs may have opened what never closes. The process ends anyway, a moment after everything here is closed.
+    if (isStarted) setTimeout(() => process.exit(code), lingerMs).unref();
+  }
 }
 
 /**

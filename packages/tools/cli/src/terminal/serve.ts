@@ -51,9 +51,12 @@ export async function serve(
       const ends = server.closed === undefined ? [] : [server.closed];
       if (!signal.aborted) await Promise.race([...ends, once(signal, "abort")]);
       const timer = setTimeout(() => process.exit(exitCodes.done), closeMs).unref();
-      await server.close();
-      await opened.close();
-      clearTimeout(timer);
+      try {
+        await server.close();
+        await opened.close();
+      } finally {
+        clearTimeout(timer);
+      }
       return exitCodes.done;
     },
   );

@@ -55,6 +55,13 @@ describe.each(inRounds({ few: [older], all: [older], soak: both }))("%s", (api) 
       const { thread_id: thread } = await first.client.threads.create({ metadata: { user: "anna" } });
       const run = await first.client.runs.create(thread, "agent", { input: { said: ["wait"] } });
       await waitUntil("the second node", () => waiting(first, thread));
+      const other = spawnCli(["dev", "--port", "0", "--json"], {}, project.folder);
+      expect(await other.ended).toEqual({ code: 1, signal: null });
+      expect(other.output()).toMatch(
+        new RegExp(
+          `LOCKED".*\\.langgraph_api is in use by process ${first.child.pid}\\. One dev server .*--langgraph`,
+        ),
+      );
       first.child.kill("SIGKILL");
       await first.ended;
 
@@ -77,8 +84,11 @@ describe.each(inRounds({ few: [older], all: [older], soak: both }))("%s", (api) 
         body: JSON.stringify({ tag: ["graph_id=agent"] }),
       });
       expect(((await listed.json()) as { items: object[] }).items).toHaveLength(2);
-      second.child.kill("SIGINT");
-      expect(await second.ended).toEqual({ code: 0, signal: null });
+      // As if it had been stopped, and another one of another container had taken its file over.
+      const next = { pid: 4711, startedAt: "1", token: "of the next holder" };
+      await writeFile(join(project.folder, ".langgraph_api/stratigraph.lock"), JSON.stringify(next));
+      expect(await second.ended).toEqual({ code: 1, signal: null });
+      expect(second.output()).toMatch(/LOCKED.* was taken over by process 4711 .*--langgraph/);
       const checkpointer = await createCheckpointer(database.url);
       expect((await checkpointer.listThreads({ tag: { graph_id: "agent" } })).threads).toHaveLength(2);
       expect((await checkpointer.store().get(["seen"], "first"))?.value).toEqual({ thread });

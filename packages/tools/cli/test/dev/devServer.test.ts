@@ -6,15 +6,16 @@ import { join } from "node:path";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { emptyCheckpoint, MemorySaver as OfficialSaver } from "@langchain/langgraph-checkpoint";
 import { Client } from "@langchain/langgraph-sdk";
-import { MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+import { Annotation, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
 import type { ThreadQuery } from "@stratigraph/core/tier";
 import { readThrough, saverSource } from "@stratigraph/migrate";
 import { TieredSaver } from "@stratigraph/tiered";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { inFrontOf } from "../../../../../test/inFrontOf.ts";
 import { waitUntil } from "../../../../../test/servers/process.ts";
 import { durableOps } from "../../src/dev/durableOps.ts";
-import { findLangGraphApi } from "../../src/dev/langgraphApi.ts";
+import { findLangGraphApi, type LoadedApi } from "../../src/dev/langgraphApi.ts";
 import { readLangGraphJson } from "../../src/dev/langgraphJson.ts";
 import { OpsFile } from "../../src/dev/opsFile.ts";
 import { Unawaited } from "../../src/dev/standIn.ts";
@@ -58,6 +59,8 @@ interface Held {
   readonly until: Promise<void>;
   /** That of the call, once it has begun. */
   config: RunnableConfig | undefined;
+  /** Which of them it is, counted down. */
+  left: number;
 }
 
 /** Deletes nothing while it is told so, can't read one thread, and lets the first call of one kind of a thread wait. */
@@ -67,10 +70,10 @@ class StubbornSaver extends MemorySaver {
   #held: Held | undefined;
 
   /** @returns lets the call go on, and waits until it has begun, or until its run was stopped */
-  hold(name: "getTuple" | "put", thread: string) {
+  hold(name: "getTuple" | "put", thread: string, nth = 1) {
     let release!: () => void;
     const until = new Promise<void>((resolve) => (release = resolve));
-    const held: Held = { name, thread, until, config: undefined };
+    const held: Held = { name, thread, until, config: undefined, left: nth };
     this.#held = held;
     return {
       release,
@@ -83,6 +86,8 @@ class StubbornSaver extends MemorySaver {
     const held = this.#held;
     if (held === undefined || held.name !== name || config.configurable?.["thread_id"] !== held.thread)
       return;
+    held.left -= 1;
+    if (held.left > 0) return;
     this.#held = undefined;
     held.config = config;
     await held.until;
@@ -105,6 +110,10 @@ class StubbornSaver extends MemorySaver {
     await super.deleteThread(threadId);
   }
 }
+
+const Said = Annotation.Root({
+  said: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+});
 
 async function begin(): Promise<void> {
   const { folder } = project;
@@ -133,14 +142,22 @@ const ran = async (...said: string[]): Promise<string> => {
   await run(thread, { said });
   return thread;
 };
+const unlocked = { check: () => undefined };
+const openedFile = (...[folder, api]: [string, LoadedApi]) => OpsFile.open(folder, api, unlocked);
 /** What a server has that isn't started, with a file of its own. */
 const ownOps = async (name: string) => {
   const folder = join(project.folder, name);
   const api = await findLangGraphApi(project.folder).load();
-  const file = await OpsFile.open(folder, api);
+  const file = await openedFile(folder, api);
   const unawaited = new Unawaited();
   const stored = new StoredThreads(saver, file, new api.FileSystemOps(file), ["agent"], api);
-  return { api, file, folder, stored, ops: durableOps(api, file, stored, unawaited, new RunsUnderWay()) };
+  return {
+    api,
+    file,
+    folder,
+    stored,
+    ops: durableOps(api, file, stored, unawaited, new RunsUnderWay(unlocked)),
+  };
 };
 /** Begins a run whose first call of a kind waits. */
 const heldRun = async (name: "getTuple" | "put", input: object) => {
@@ -152,6 +169,7 @@ const heldRun = async (name: "getTuple" | "put", input: object) => {
 };
 const listed = async (thread: string): Promise<boolean> =>
   (await client.threads.search({ limit: 1000 })).some(({ thread_id }) => thread_id === thread);
+const lockFile = () => join(project.folder, ".langgraph_api", "stratigraph.lock");
 const opsFile = () => join(project.folder, ".langgraph_api", ".langgraphjs_ops.json");
 
 test("runs, state, history, search, copies and deletions are those of our checkpointer, and items those of our store", async () => {
@@ -228,12 +246,13 @@ test("a run whose thread is deleted is aborted, and ends its worker in no way", 
 });
 
 test("a stopped run has ended when what it did is stored: the next message comes after it", async () => {
-  const { thread, run_id, release } = await heldRun("put", { said: ["one"] });
+  const { thread, run_id, release, stopped } = await heldRun("put", { said: ["one"] });
   const next = client.runs.create(thread, "agent", {
     input: { said: ["two"] },
     multitaskStrategy: "interrupt",
   });
   await waitUntil("the next run", async () => (await client.runs.list(thread)).length === 2);
+  await stopped();
   expect(await client.runs.get(thread, run_id)).toMatchObject({ status: "running" });
   release();
   const { run_id: second } = await next;
@@ -255,6 +274,138 @@ test("what a stopped run was given stays, though nothing of it was stored, and n
   expect(await seen).toMatchObject({ values: { said: ["one"] }, next: ["first"] });
   expect(await client.runs.get(thread, run_id)).toMatchObject({ status: "interrupted" });
   expect(await run(thread, { said: ["two"] })).toEqual({ said: ["one", "two", "first", "second"] });
+});
+
+test("what a stopped run was given is in its thread once, whatever others did to the thread meanwhile", async () => {
+  const app = new StateGraph(Said)
+    .addNode("first", () => ({ said: ["first"] }))
+    .addNode("second", () => ({ said: ["second"] }))
+    .addEdge("__start__", "first")
+    .addEdge("first", "second")
+    .compile({ checkpointer: saver });
+  type Other = (config: RunnableConfig) => Promise<unknown>;
+  const nothing: Other = () => Promise.resolve();
+  const updates: Other = (config) => app.updateState(config, { said: ["note"] });
+  const runs: Other = (config) => app.invoke({ said: ["note"] }, config);
+  const goesBack: Other = async (config) => {
+    const [first] = (await client.threads.getHistory(config.configurable!["thread_id"] as string)).slice(-1);
+    await app.updateState(
+      { configurable: { ...config.configurable, ...first!.checkpoint } },
+      { said: ["back"] },
+    );
+  };
+  const said = async (thread: string) =>
+    ((await client.threads.getState(thread)).values as { said: string[] }).said;
+  const stoppedIn = async (other: Other, more: object = {}) => {
+    const { thread_id: thread } = await client.threads.create();
+    const { run_id } = await client.runs.create(thread, "agent", {
+      input: { said: ["wait", "PAY"] },
+      ...more,
+    });
+    await waitUntil(
+      "the second node",
+      async () => (await client.threads.getState(thread)).next[0] === "second",
+    );
+    await other({ configurable: { thread_id: thread, graph_id: "agent" } });
+    await Promise.all([client.runs.cancel(thread, run_id, true), client.runs.cancel(thread, run_id, true)]);
+    await client.runs.cancel(thread, run_id).catch(() => undefined);
+    expect(await client.runs.get(thread, run_id)).toMatchObject({ status: "interrupted" });
+    const left = await said(thread);
+    await client.threads.delete(thread);
+    return left;
+  };
+  expect(await stoppedIn(nothing)).toEqual(["wait", "PAY", "first"]);
+  expect(await stoppedIn(updates)).toEqual(["wait", "PAY", "first", "note"]);
+  expect(await stoppedIn(runs)).toEqual(["wait", "PAY", "first", "note", "first", "second"]);
+  // A person went back to where it hadn't been said.
+  expect(await stoppedIn(goesBack)).not.toContain("PAY");
+});
+
+test("what a stopped run was given, and is stored as an input alone, stands once; another's is left to its run", async () => {
+  const app = new StateGraph(Said)
+    .addNode("first", () => ({ said: ["of the app"] }))
+    .addEdge("__start__", "first")
+    .compile({ checkpointer: saver });
+  const said = async (thread: string) =>
+    ((await client.threads.getState(thread)).values as { said: string[] }).said;
+  for (const updates of [false, true]) {
+    const { thread_id: thread } = await client.threads.create();
+    const held = saver.hold("put", thread, 2);
+    const { run_id } = await client.runs.create(thread, "agent", { input: { said: ["wait", "PAY"] } });
+    await held.begun();
+    const config = { configurable: { thread_id: thread, graph_id: "agent" } };
+    if (updates) await app.updateState(config, { said: ["note"] }, "first");
+    const cancelled = client.runs.cancel(thread, run_id, true);
+    await held.stopped();
+    held.release();
+    await cancelled;
+    const left = await said(thread);
+    expect(left.filter((each) => each === "PAY" || each === "note")).toEqual(
+      updates ? ["PAY", "note"] : ["PAY"],
+    );
+    await client.threads.delete(thread);
+  }
+  const { thread_id: thread } = await client.threads.create();
+  const { run_id } = await client.runs.create(thread, "agent", { input: { said: ["wait"] } });
+  await waitUntil(
+    "the second node",
+    async () => (await client.threads.getState(thread)).next[0] === "second",
+  );
+  // An application's run has just stored its input.
+  const at = { configurable: { thread_id: thread, checkpoint_ns: "" } };
+  const history = await client.threads.getHistory(thread);
+  const { checkpoint: its } = history.find(({ metadata }) => metadata?.["source"] === "input")!;
+  const { checkpoint } = (await saver.getTuple({
+    configurable: { ...at.configurable, checkpoint_id: its.checkpoint_id },
+  }))!;
+  const input = { ...checkpoint, id: emptyCheckpoint().id };
+  const on = { configurable: { ...at.configurable, checkpoint_id: (await headOf(thread))! } };
+  await saver.put(on, input, { source: "input", step: 3, parents: {} }, input.channel_versions);
+  await client.runs.cancel(thread, run_id, true);
+  expect(await headOf(thread)).toBe(input.id);
+  expect(await saver.conflicts(thread)).toEqual([]);
+  await client.threads.delete(thread);
+});
+
+test("a thread that another process deleted doesn't begin anew when its run is stopped", async () => {
+  const { thread, release } = await heldRun("getTuple", { said: ["secret"] });
+  await saver.deleteThread(thread);
+  const closed = dev.close();
+  release();
+  await closed;
+  expect(await headOf(thread)).toBeUndefined();
+  await begin();
+});
+
+test("a second server of a folder is refused, and one that wakes up after another took its file over stores nothing and ends", async () => {
+  const others = dev;
+  const refused = expect.objectContaining({
+    code: "LOCKED",
+    message: expect.stringMatching(/\.langgraph_api open already\. One dev server .*--langgraph/) as string,
+    data: { folder: join(project.folder, ".langgraph_api"), pid: process.pid },
+  }) as Error;
+  await expect(begin()).rejects.toThrow(refused);
+  expect(dev).toBe(others);
+  const { thread, release } = await heldRun("getTuple", { said: ["late"] });
+  await client.assistants.create({ graphId: "agent", name: "in time" });
+  const text = await readFile(opsFile(), "utf8");
+  expect(text).toContain("in time");
+  await writeFile(lockFile(), JSON.stringify({ pid: 4711, startedAt: "1", token: "of the next holder" }));
+  const wakesUp = inFrontOf(Date, "now", (real) => () => real() + 61_000);
+  try {
+    await expect(client.assistants.create({ graphId: "agent", name: "late" })).rejects.toThrow("500");
+    release();
+    await dev.lost;
+    await expect(dev.close()).rejects.toMatchObject({ code: "LOCKED", data: { pid: 4711 } });
+  } finally {
+    wakesUp();
+  }
+  expect(await headOf(thread)).toBeUndefined();
+  expect(await readFile(opsFile(), "utf8")).toBe(text);
+  // The next holder is gone.
+  await begin();
+  expect(await client.threads.get(thread)).toMatchObject({ status: "error" });
+  await client.threads.delete(thread);
 });
 
 test("a run that is stopped before a worker takes it leaves what it was given, unless it waits behind another", async () => {
@@ -540,6 +691,8 @@ test("after a kill in the midst of a run the thread shows where it stopped, and 
   await dev.close();
   expect(await readFile(join(kept, ".langgraph_api/.langgraphjs_ops.json"), "utf8")).toContain(run_id);
   await cp(join(kept, ".langgraph_api"), join(project.folder, ".langgraph_api"), { recursive: true });
+  // It names this process, which wasn't killed.
+  await rm(lockFile());
   await rm(kept, { recursive: true });
   await begin();
 
@@ -604,11 +757,11 @@ test("a run that began counts as begun, whenever the process is killed: its inpu
   const run = { run_id, thread_id, kwargs, created_at: before, updated_at: before };
   file.data.runs[run_id] = { ...run, status: "pending" };
   await file.flush();
-  const waits = await OpsFile.open(folder, api);
+  const waits = await openedFile(folder, api);
   expect(waits.data.runs[run_id]?.kwargs).toEqual(kwargs);
   for await (const begun of ops.runs.next()) {
     expect(begun).toMatchObject({ run: { kwargs } });
-    const killed = await OpsFile.open(folder, api);
+    const killed = await openedFile(folder, api);
     expect(killed.data.runs[run_id]).toMatchObject({ status: "interrupted" });
     expect(killed.data.runs[run_id]?.kwargs).toEqual({ temporary: false });
     break;
@@ -652,7 +805,7 @@ test("what clients pass as headers, configurable and context, and what is asked,
   const oldFile = join(folder, ".langgraph_api", ".langgraphjs_ops.json");
   await writeFile(oldFile, api.serialize(old));
   expect(await readFile(oldFile, "utf8")).toMatch(/secret-key[^]*May I|May I[^]*secret-key/);
-  await OpsFile.open(folder, api);
+  await openedFile(folder, api);
   expect(await readFile(oldFile, "utf8")).not.toMatch(/secret-|May I|"values":/);
   expect((await stat(oldFile)).mode & 0o777).toBe(0o600);
 });
@@ -688,7 +841,7 @@ test("threads of an earlier version's file are in the storage after the start, b
   // A run that was cut off before it stored anything.
   Object.assign(file.data.runs[runs[0]!.run_id]!, { status: "running" });
   await file.flush();
-  const again = await OpsFile.open(folder, api);
+  const again = await openedFile(folder, api);
   await new StoredThreads(saver, again, new api.FileSystemOps(again), ["agent"], api).begin();
   expect(await client.threads.get(waiting)).toMatchObject({ status: "error", metadata: { topic: "old" } });
   for (const thread of [never, waiting, app]) await saver.deleteThread(thread);
@@ -719,7 +872,7 @@ test("a run that waits for its turn when the process is killed has its assistant
     await put({ config: { configurable: { "x-key": "of a person" } } }),
     await put({ context: { tone: "kind" } }),
   ];
-  const { data } = await OpsFile.open(folder, api);
+  const { data } = await openedFile(folder, api);
   expect(ids.map((id) => data.runs[id]?.status)).toEqual(["pending", "error", "error"]);
   const { config, context } = data.runs[ids[0]!]!.kwargs!;
   expect({ config, context }).toMatchObject({
@@ -734,7 +887,7 @@ test("a run that waits for its turn when the process is killed has its assistant
 
 test("what was answered is in the file, however soon the process is killed", async () => {
   const { api, ops, folder } = await ownOps("soon");
-  const after = async () => (await OpsFile.open(folder, api)).data;
+  const after = async () => (await openedFile(folder, api)).data;
   const [other, assistant, run] = [randomUUID(), randomUUID(), randomUUID()];
   await ops.assistants.put(assistant, { graph_id: "agent" }, undefined);
   expect((await after()).assistants).toHaveProperty(assistant);
