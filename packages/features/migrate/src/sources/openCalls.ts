@@ -65,11 +65,14 @@ async function mayBeShared(tier: Tier, threadId: string): Promise<boolean> {
 async function journalsOf(tier: Tier, unnamed: Error[]): Promise<ReadonlySet<string>> {
   const query = { namespace: reservedNamespaces.calls, terms: [callsElsewhereTerm], recordsOnly: true };
   const found = new Set<string>();
-  const onDamaged = async (error: Error, threadId?: string): Promise<void> => {
+  const damaged: string[] = [];
+  const onDamaged = (error: Error, threadId?: string): void => {
     if (threadId === undefined) unnamed.push(error);
-    else if (await mayBeShared(tier, threadId).catch(() => true)) found.add(threadId);
+    else damaged.push(threadId);
   };
   for await (const { record } of listEach(tier, query, onDamaged)) found.add(record.threadId);
+  for (const threadId of damaged)
+    if (await mayBeShared(tier, threadId).catch(() => true)) found.add(threadId);
   return found;
 }
 
