@@ -1,3 +1,4 @@
+// long file: the stories of one door, with the helpers they share
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
