@@ -371,4 +371,14 @@ export const stateVersionsMutants: readonly Mutant[] = [
     tests,
     name: "rebuilt from before a snapshot",
   },
+  {
+    id: "version37",
+    kind: "guard",
+    what: "a first checkpoint that is put again by a newer application loses the values that a step changed",
+    file: `${src}/encode/checkpointCoder.ts`,
+    find: " || isFork || isConverted;",
+    replace: " || isFork || (isConverted && isFork);",
+    tests,
+    name: "the first checkpoint is put again",
+  },
 ];

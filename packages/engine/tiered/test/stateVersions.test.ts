@@ -503,6 +503,20 @@ describe("state versions", () => {
     });
   });
 
+  // LangGraph 1.4 does that under durability "exit" whenever a run ends in the step that it began with.
+  test("the first checkpoint is put again by a newer application, and keeps the values that a step changed", async () => {
+    const tier = new MemoryTier();
+    const thread = { ...on, durability: "exit" } as const;
+    await graph1(memory(tier)).invoke({ name: "Ada Lovelace" }, thread);
+    const saver = memory(tier, up);
+    const { config, parentConfig, checkpoint, metadata } = (await saver.getTuple(on))!;
+    expect(parentConfig).toBeUndefined();
+    expect(checkpoint.channel_values).toMatchObject({ first: "Ada", last: "Lovelace", count: 1 });
+    await saver.put(config, checkpoint, metadata ?? { source: "loop", step: 1, parents: {} }, {});
+    for (const reader of [saver, memory(tier, up)])
+      expect((await reader.getTuple(on))?.checkpoint).toEqual(checkpoint);
+  });
+
   test("a task that wrote a removed channel alone counts as done", async () => {
     const tier = new MemoryTier();
     const ran: string[] = [];

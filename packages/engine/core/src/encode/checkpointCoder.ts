@@ -129,7 +129,9 @@ function origin(
   const isNew = newChannels.has(channel) || (isUpdate && (isGiven || isGraphsOwn.test(channel)));
   const isKept = !isNew && version !== undefined && known?.value !== undefined && known.version === version;
   if (isKept) return { from: "before", version, known };
-  const counts = isNew || parentId !== undefined || isFork;
+  // LangGraph 1.4 puts a checkpoint again whose values a step of stateVersions changed since: none of them is new, nor carried over.
+  const isConverted = known !== undefined && known.version === undefined;
+  const counts = isNew || parentId !== undefined || isFork || isConverted;
   return { from: isGiven && counts ? "put" : undefined, version, known };
 }
 
