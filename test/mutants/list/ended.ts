@@ -378,7 +378,7 @@ export const endedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a run counts as ended because another one failed that shares its control",
     file: "packages/engine/core/src/saver/runsUnderWay.ts",
-    find: "    if (isRoot(config)) this.#failedIn.get(runOf(config) ?? signal)?.delete(threadId);\n",
+    find: 'if (!namespaceIn(config).includes(":")) this.#failedIn.get(runOf(config) ?? signal)?.delete(threadId);',
     replace: "",
     tests: ["packages/engine/core/test/saver/runsUnderWay.test.ts"],
     name: "its run",

@@ -1,5 +1,5 @@
-import { StratigraphError, type TierSaver } from "@stratigraph/core";
-import { listEach, metadataTerms, refusePart } from "@stratigraph/core/internal";
+import type { TierSaver } from "@stratigraph/core";
+import { isDamaged, listEach, metadataTerms, refusePart } from "@stratigraph/core/internal";
 import { checkThread } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import type { ThreadRef } from "./readPoint.ts";
@@ -80,7 +80,7 @@ export async function* forksOf(
       const { checkpointId: from } = origin;
       yield { kind: "fork", threadId: record.threadId, namespace: "", checkpointId: head, from };
     } catch (error) {
-      if (!StratigraphError.is(error, "CORRUPT")) throw error;
+      if (!isDamaged(error)) throw error;
       onDamaged(error);
     }
   }

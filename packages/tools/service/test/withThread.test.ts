@@ -303,6 +303,28 @@ test("a lock that is given on ends what a failed run left: the next run's subgra
   for (const error of refused) expect(error).toMatchObject({ code: "LOCK_LOST" });
 });
 
+test("a node runs a graph again under its lock after the first try failed", async () => {
+  const saver = new MemorySaver();
+  const State = Annotation.Root({ tries: Annotation<number>() });
+  let tries = 0;
+  const child = new StateGraph(State)
+    .addNode("works", () => {
+      tries += 1;
+      if (tries < 3) throw new Error("not yet");
+      return { tries };
+    })
+    .addEdge(START, "works")
+    .compile({ checkpointer: saver });
+  const config = { configurable: { thread_id: "child", checkpoint_ns: "" } };
+  const parent = new StateGraph(State)
+    .addNode("asks", () => withThread(saver, "child", () => child.invoke({ tries: 0 }, config)), {
+      retryPolicy: { maxAttempts: 3, initialInterval: 1, logWarning: false },
+    })
+    .addEdge(START, "asks")
+    .compile({ checkpointer: saver });
+  expect(await parent.invoke({ tries: 0 }, { configurable: { thread_id: "parent" } })).toEqual({ tries: 3 });
+});
+
 /** A signal between a test and a node. */
 function latch() {
   let open!: () => void;

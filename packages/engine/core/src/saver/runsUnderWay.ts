@@ -1,3 +1,4 @@
+// long file: all that a process knows of the runs of its threads
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { answerWithin } from "../contract/answerWithin.ts";
 import { StratigraphError, ThreadDeletedError } from "../contract/errors.ts";
@@ -45,6 +46,11 @@ export class RunsUnderWay {
   /** By the ids of runs that were deleted here, how many had begun anew when a run began anew under the id; Infinity: none has. */
   readonly #deletedRuns = remembering<number>(remembered);
   #begunAnew = 0;
+  /** By what a run and its subgraphs have in common, its number among those that began. */
+  readonly #numbers = new WeakMap<object, number>();
+  #begun = 0;
+  /** By thread, how many had when those that had begun were given up. */
+  readonly #givenUp = remembering<number>(remembered);
   /**
    * By run, how many had begun anew when it read first: by its signal, and by what it has in common with its subgraphs. One that begins at a
    * checkpoint that is named reads no subgraph before it stores something of it.
@@ -72,13 +78,15 @@ export class RunsUnderWay {
   reads<T>(config: RunnableConfig, threadId: string | undefined, read: Promise<T>): Promise<T> {
     const { signal } = threadId === undefined ? {} : config;
     if (threadId === undefined || signal === undefined) return read;
-    if (isRoot(config)) this.#failedIn.get(runOf(config) ?? signal)?.delete(threadId);
+    // A task may run a graph of its own again after that failed: LangGraph counts these, as in "|1".
+    if (!namespaceIn(config).includes(":")) this.#failedIn.get(runOf(config) ?? signal)?.delete(threadId);
     this.#began(config, threadId, read);
     const signals = this.#signals.get(threadId) ?? [];
     if (!signals.some((ref) => ref.deref() === signal)) {
       this.#signals.set(threadId, [...signals.slice(1 - mostRuns), new WeakRef(signal)]);
       this.#readsFirst(config, signal);
     }
+    if (isRoot(config) && !signal.aborted) this.#numbers.set(runOf(config) ?? signal, (this.#begun += 1));
     return read;
   }
 
@@ -164,17 +172,35 @@ export class RunsUnderWay {
     for (const id of runIds) this.#deletedRuns.delete(id);
   }
 
+  /** Notes that a thread goes back to where it was: what the runs that have begun in it still do isn't taken any more. */
+  givesUp(threadId: string): void {
+    this.#givenUp.set(threadId, this.#begun);
+  }
+
+  /** Whether a run was given up. In LangGraph before 1.7 a task's config doesn't tell its run. */
+  isGivenUp(
+    config: { readonly control?: unknown; readonly signal?: AbortSignal | undefined },
+    threadId: string,
+  ): boolean {
+    const by = this.#givenUp.get(threadId);
+    if (by === undefined) return false;
+    const run = runOf(config as RunnableConfig);
+    const began = run && this.#numbers.get(run);
+    return began !== undefined && began <= by;
+  }
+
   /**
    * Refuses what a run would store in a thread that was deleted since the run began. The tier refuses it, too, if the run read the thread
    * before: a run that began before and reads afterwards can be told from a new one only here. So is what a run would store that was deleted
-   * itself, and what is left of a run that failed before a lock on the thread was given on.
-   * @throws ThreadDeletedError; StratigraphError "LOCK_LOST"
+   * itself, and what is left of a run that failed before a lock on the thread was given on, or that was given up.
+   * @throws ThreadDeletedError; StratigraphError "LOCK_LOST", "TRANSACTION_ENDED"
    */
   refuseLate(config: RunnableConfig, threadId: string, runId: string | undefined): void {
     const run = runIn(config);
     if (this.#late.get(run)?.has(threadId) === true) throw new ThreadDeletedError(threadId);
     const failedAt = this.#failedIn.get(runOf(config) ?? run)?.get(threadId);
     if (failedAt !== undefined && failedAt < (this.#givenOn.get(threadId) ?? 0)) throw lockGivenOn(threadId);
+    if (this.isGivenUp(config, threadId)) throw givenUp(threadId);
     // What is stored outside runs is meant to be stored.
     if (runId === undefined || config.signal === undefined) return;
     const newFrom = this.#deletedRuns.get(runId) ?? 0;
@@ -242,8 +268,20 @@ function runIn(config: RunnableConfig): object {
   return config.signal ?? config;
 }
 
+function namespaceIn(config: RunnableConfig): string {
+  return String(config.configurable?.["checkpoint_ns"] ?? "");
+}
+
 function isRoot(config: RunnableConfig): boolean {
-  return (config.configurable?.["checkpoint_ns"] ?? "") === "";
+  return namespaceIn(config) === "";
+}
+
+function givenUp(threadId: string): StratigraphError {
+  return new StratigraphError(
+    "TRANSACTION_ENDED",
+    `Thread ${JSON.stringify(threadId)} went back to a savepoint after this run began. What the run still does isn't stored.`,
+    { threadId },
+  );
 }
 
 function lockGivenOn(threadId: string): StratigraphError {

@@ -278,7 +278,7 @@ export class CallRunner {
         }
         case "settle":
         case "run": {
-          this.#checkTransaction(calls, request);
+          this.#checkTransaction(calls, planned);
           if (request.effects !== "none" && (await this.#foundDead(calls, request, alive))) continue;
           if (resolution.do === "settle" && resolution.isEarlier === undefined) {
             const { call, where } = resolution.state;
@@ -409,9 +409,11 @@ export class CallRunner {
   }
 
   /** Refuses a call that may change something in a transaction that takes no more. @throws StratigraphError "TRANSACTION_ENDED" */
-  #checkTransaction(calls: Calls, { tool, effects, where }: CallRequest): void {
+  #checkTransaction(calls: Calls, { request: { tool, effects, where }, site }: FoundCall): void {
     if (effects === "none" || tool.startsWith(ownPrefix)) return;
-    const why = whyRefused(calls, where);
+    const why =
+      whyRefused(calls, where) ??
+      (site.isGivenUp?.() === true ? "it returned to a savepoint after the call's run began" : undefined);
     if (why !== undefined) throw callRefused(this.#parts.log.threadId, where.thread!, why);
   }
 
@@ -442,7 +444,7 @@ export class CallRunner {
       if (hasMoved(calls, planned)) return { events: [], answer: "moved" };
       const resolution = resolveCall(calls, request, this.#known());
       if (resolution.do !== "run") return { events: [], answer: undefined };
-      this.#checkTransaction(calls, request);
+      this.#checkTransaction(calls, planned);
       const { attempt, key = newIdempotencyKey(), of } = resolution;
       claimed = { kind: "run", claim: { seq, session: this.#parts.session.session }, attempt, key };
       const event = { type: "claimed" as const, ...call, attempt, key, ...(of === undefined ? {} : { of }) };

@@ -34,6 +34,8 @@ export interface CallSite {
   readonly isOfLaterTurn?: ((there: Where) => Promise<boolean>) | undefined;
   /** Checks whether the thread that made the call still exists. Absent outside graphs. @throws ThreadDeletedError */
   readonly mayBegin?: (() => Promise<void>) | undefined;
+  /** Whether its transaction went back behind the run that makes it. Absent outside graphs. */
+  readonly isGivenUp?: (() => boolean) | undefined;
 }
 
 /** How a person is asked. */

@@ -1,4 +1,5 @@
 import { StratigraphError, ThreadDeletedError, type TierSaver } from "@stratigraph/core";
+import { RunsUnderWay } from "@stratigraph/core/internal";
 import { isTaskOfCall, taskOfCall } from "../calls/currentCall.ts";
 import type { CallSite } from "../calls/plannedCall.ts";
 import { answerSchema } from "../calls/questions.ts";
@@ -49,6 +50,11 @@ export async function siteOf(
     place,
     waitForIssuer: (signal, timeoutMs) => waitForIssuer(saver, task, signal, timeoutMs),
     mayBegin: () => mayBegin(saver, task),
+    isGivenUp: () => {
+      const { threadId, issuer, signal } = task;
+      const run = { control: issuer?.control, signal };
+      return threadId !== undefined && RunsUnderWay.of(saver.tier).isGivenUp(run, threadId);
+    },
   };
 }
 

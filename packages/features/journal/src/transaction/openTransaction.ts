@@ -139,6 +139,7 @@ export class OpenTransaction {
     const call = this.#record.returnTo(checkpointId, await this.#record.position());
     let report: RollbackReport = { undone: [], kept: [] };
     await runner.call({ ...call, site: {}, options: {}, unjudged: true }, async () => {
+      RunsUnderWay.of(checkpointer.tier).givesUp(this.threadId);
       await promote(checkpointer, { threadId: this.threadId, checkpointId });
       report = await compensate(this.#parts, this.#record, since);
     });

@@ -1,4 +1,3 @@
-import { timeOfId } from "@stratigraph/core/internal";
 import { fingerprintOf, type Digest } from "../identity/fingerprint.ts";
 import type { Calls } from "../log/calls.ts";
 import type { Where } from "../log/entry.ts";
@@ -40,7 +39,7 @@ export function returnsOf(calls: Calls, transaction: string) {
  * Why a place may make no call, as its transaction doesn't take any more; undefined if it may. Something of a run may work on after the run
  * was rejected, stopped or given up: what it would pay, no rollback would undo.
  */
-export function whyRefused(calls: Calls, { thread, checkpoint = "" }: Where): string | undefined {
+export function whyRefused(calls: Calls, { thread }: Where): string | undefined {
   if (thread === undefined || !isTransaction(thread)) return undefined;
   const { commit, rollback } = recordTools;
   if (calls.get(recordedBy(recordTools.whole, thread)) === undefined)
@@ -48,12 +47,6 @@ export function whyRefused(calls: Calls, { thread, checkpoint = "" }: Where): st
   if (calls.get(recordedBy(rollback, thread)) !== undefined) return "it is being rolled back";
   const status = calls.get(recordedBy(commit, thread))?.status;
   if (status === "claimed" || status === "succeeded") return "it is being committed";
-  for (const { status: returned, where, claim } of returnsOf(calls, thread)) {
-    if (returned !== "succeeded") return "it is returning to a savepoint";
-    const [savepoint = "", madeMs = Infinity] = [where.checkpoint, timeOfId(checkpoint)];
-    // Its step began after the savepoint and before the return: it is of what the return took back.
-    if (savepoint !== "" && checkpoint > savepoint && madeMs < Date.parse(claim?.at ?? ""))
-      return "it returned to a savepoint from before the call's step";
-  }
-  return undefined;
+  const isReturning = returnsOf(calls, thread).some(({ status: returned }) => returned !== "succeeded");
+  return isReturning ? "it is returning to a savepoint" : undefined;
 }

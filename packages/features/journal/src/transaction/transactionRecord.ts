@@ -116,9 +116,7 @@ export class TransactionRecord {
   /** A return to a savepoint, as a call: an interrupted return is recognised by it. */
   returnTo(checkpoint: string, at: number): OwnCall {
     const { transaction } = this;
-    const call = this.#own(recordTools.savepoint, { transaction, checkpoint, at }, "idempotent");
-    const where = { thread: transaction, checkpoint };
-    return { ...call, request: { ...call.request, where } };
+    return this.#own(recordTools.savepoint, { transaction, checkpoint, at }, "idempotent");
   }
 
   get #whole(): OwnCall {

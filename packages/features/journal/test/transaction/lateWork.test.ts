@@ -178,6 +178,62 @@ describe.each(savers)("what is left of a transaction's work on %s", (_name, open
   });
 });
 
+describe.each(["async", "sync"] as const)("a run that was given up, under %s", (durability) => {
+  /** A graph that thinks for long, and then pays. */
+  function begun() {
+    const saver = new TierSaver(new MemoryTier());
+    const journal = createJournal(saver);
+    const [thinks, goesOn] = [latch(), latch()];
+    const world: string[] = [];
+    const graph = new StateGraph(State)
+      .addNode("thinks", async ({ item }) => {
+        if (item !== "flight") return {};
+        thinks.open();
+        await goesOn.opened;
+        return { item: "flight, thought over" };
+      })
+      .addNode("pays", async ({ item }, config) => {
+        const call = { id: item, args: { item }, effects: "once" as const };
+        await journal.run(config, call, () => world.push(item));
+        return {};
+      })
+      .addEdge(START, "thinks")
+      .addEdge("thinks", "pays")
+      .compile({ checkpointer: saver });
+    return { saver, journal, thinks, goesOn, world, graph };
+  }
+
+  it.each(["by new input", "at the savepoint itself"])(
+    "pays nothing after the return if it began %s",
+    async (how) => {
+      const { saver, journal, thinks, goesOn, world, graph } = begun();
+      const ada = { configurable: { thread_id: "ada" } };
+      const { signal } = new AbortController();
+      await graph.invoke({ item: "begun" }, ada);
+      world.length = 0;
+      const work = async (tx: Transaction) => {
+        const config = { ...tx.config, durability };
+        // Runs may have one signal.
+        await graph.invoke({ item: "car" }, { ...config, signal });
+        if (how === "at the savepoint itself")
+          await graph.updateState(tx.config, { item: "flight" }, "__start__");
+        const savepoint = await tx.savepoint();
+        const input = how === "by new input" ? { item: "flight" } : null;
+        const late = graph.invoke(input, config).catch((error: unknown) => error);
+        await thinks.opened;
+        await savepoint.rollback();
+        goesOn.open();
+        expect(await late).toMatchObject({ code: "TRANSACTION_ENDED" });
+        await graph.updateState(tx.config, { item: "none" }, "pays");
+        await graph.invoke({ item: "train" }, { ...config, signal });
+      };
+      await transaction(saver, "ada", work, { journal });
+      expect(world).toEqual(["car", "train"]);
+      expect((await graph.getState(ada)).values.item).toBe("train");
+    },
+  );
+});
+
 it("a call that was let through before the rollback began is refused where it is claimed", async () => {
   const saver = new TierSaver(new MemoryTier());
   const [isAsked, mayAnswer, hasTried] = [latch(), latch(), latch()];
